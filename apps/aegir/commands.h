@@ -1,0 +1,35 @@
+// The commands of the program; each returns its exit code.
+//
+//   aegir run rain.yaml -o runs/rain   →   run_command(options, style, comm)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/pictures.h"
+#include "engine/run.h"
+#include "parallel/comm.h"
+#include "run_display.h"
+
+namespace aegir {
+
+/// Runs a setup, with signals.
+int run_command(const RunOptions& options, ProgressStyle style, Comm& comm);
+/// Says what is wrong or doubtful in a setup.
+int check_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm);
+/// Prints the timeline of a setup.
+int explain_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm);
+
+/// What `describe` is asked for; nothing set: the list of types.
+struct DescribeChoice {
+  std::string type;
+  bool json = false, schema = false;
+  std::string pages;        ///< folder to write the reference into
+  std::string check_pages;  ///< folder to compare with the reference
+};
+int describe_command(const DescribeChoice& choice);
+/// Describes files and folders, or prints their hashes.
+int info_command(const std::vector<std::string>& paths, bool hash);
+int preview_command(const PictureOptions& options);
+
+}  // namespace aegir

@@ -1,0 +1,186 @@
+// The command line of Aegir.
+#include <iostream>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include "base/assert.h"
+#include "commands.h"
+#include "console.h"
+#include "engine/machine.h"
+
+namespace aegir {
+namespace {
+
+/// Everything that the command line can say.
+struct Arguments {
+  RunOptions run;
+  ProgressStyle style = ProgressStyle::automatic;
+  std::string frames, every, resume, size = "1280x720";
+  DescribeChoice describe;
+  std::vector<std::string> paths;
+  bool hash = false;
+  PictureOptions pictures;
+};
+
+const std::map<std::string, ProgressStyle> progress_styles = {
+    {"auto", ProgressStyle::automatic}, {"bar", ProgressStyle::bar},       {"plain", ProgressStyle::plain},
+    {"alf", ProgressStyle::alf},        {"openjd", ProgressStyle::openjd}, {"json", ProgressStyle::json}};
+
+void add_setup(CLI::App& command, Arguments& a) {
+  command.add_option("SETUP", a.run.setup, "Setup file (YAML or JSON)")->required();
+  command
+      .add_option("--set", a.run.sets, "Changes an exposed value or any parameter: voxel=3cm, bulk/water.enabled=false")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+}
+
+void add_run(CLI::App& app, Arguments& a) {
+  CLI::App* c = app.add_subcommand("run", "Simulates a setup into a directory");
+  add_setup(*c, a);
+  c->add_option("-o,--output", a.run.output, "Run directory; runs/NAME_OF_THE_SETUP if not given")->type_name("DIR");
+  c->add_option("--frames", a.frames, "First frame to write and last frame, both included")->type_name("A:B");
+  c->add_option("--threads", a.run.threads, "Threads; all CPUs of the process if not given")
+      ->check(CLI::Range(1, 4096));
+  c->add_option("--resume", a.resume,
+                "Goes on from the newest whole checkpoint, or (--resume=FRAME) branches from that frame's; starts "
+                "fresh where nothing is there")
+      ->type_name("[=FRAME]");
+  c->add_option("--checkpoint-every", a.every, "Instead of the timeline's: frames (10) or time ('10 min')")
+      ->type_name("INTERVAL");
+  c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
+      ->transform(CLI::CheckedTransformer(progress_styles).description(""))
+      ->type_name("STYLE");
+  c->add_flag("--no-output", a.run.no_output, "Simulates without writing anything");
+  c->footer(
+      "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
+      "Exit codes: 0 done, 2 wrong setup or usage, 3 simulation failed, 4 input/output, 5 memory, 128+signal.\n\n"
+      "Example:\n  aegir run setups/fountain.yaml -o runs/fountain --frames 1:48 --set rate=2000");
+}
+
+void add_looking(CLI::App& app, Arguments& a) {
+  CLI::App* check = app.add_subcommand("check", "Says everything that is wrong or doubtful in a setup; writes nothing");
+  add_setup(*check, a);
+  check->footer("Example:\n  aegir check setups/fountain.yaml");
+  CLI::App* explain = app.add_subcommand("explain", "Prints the timeline of a setup: stage, task, behavior, channels");
+  add_setup(*explain, a);
+  explain->footer("Example:\n  aegir explain setups/fountain.yaml");
+
+  CLI::App* describe = app.add_subcommand("describe", "Describes the types that a setup may name");
+  describe->add_option("TYPE", a.describe.type, "One type; all if not given");
+  describe->add_flag("--json", a.describe.json, "The whole catalog as JSON");
+  describe->add_flag("--schema", a.describe.schema, "JSON Schema of setup files, for editors");
+  describe->add_option("--pages,--markdown", a.describe.pages, "Writes the reference manual into a folder")
+      ->type_name("DIR");
+  describe->add_option("--check-pages", a.describe.check_pages, "Fails when the reference manual in a folder is stale")
+      ->type_name("DIR");
+  describe->footer("Examples:\n  aegir describe gravity\n  aegir describe --schema > aegir.schema.json");
+}
+
+void add_results(CLI::App& app, Arguments& a) {
+  CLI::App* info = app.add_subcommand("info", "Describes a cache, a checkpoint or a run directory");
+  info->add_option("PATH", a.paths, "Files or folders")->required();
+  info->add_flag("--hash", a.hash, "Prints a hash over what the files mean, without metadata and compression");
+  info->footer("Examples:\n  aegir info runs/fountain\n  aegir info --hash runs/fountain/drops/*.vdb");
+
+  CLI::App* preview =
+      app.add_subcommand("preview", "Draws particles, coloured by speed: a PNG per frame and a contact sheet");
+  preview->add_option("SOURCE", a.pictures.sources, "Run directory, or point caches")->required();
+  preview
+      ->add_option("-o,--output", a.pictures.output,
+                   "Folder for the pictures; `preview` in the run directory if not given")
+      ->type_name("DIR");
+  preview->add_option("--size", a.size, "Size of a picture")->type_name("WxH");
+  preview->add_option("--frames", a.frames, "First and last frame, both included")->type_name("A:B");
+  preview->footer("Example:\n  aegir preview runs/fountain --frames 1:24 --size 640x360");
+}
+
+/// Texts that mean numbers; the first that does not make sense is the user's mistake.
+Status understand(Arguments& a) {
+  if (!a.frames.empty()) {
+    const auto frames = parse_frames(a.frames);
+    if (!frames) return Error{Failure::usage, "--frames: " + frames.error().message, {}};
+    a.run.frames = a.pictures.frames = *frames;
+  }
+  if (!a.every.empty()) {
+    const auto every = parse_interval(a.every);
+    if (!every) return Error{Failure::usage, "--checkpoint-every: " + every.error().message, {}};
+    a.run.checkpoint_every = *every;
+  }
+  const auto size = parse_size(a.size);
+  if (!size) return Error{Failure::usage, "--size: " + size.error().message, {}};
+  a.pictures.width = size->first;
+  a.pictures.height = size->second;
+  if (a.resume == "latest")
+    a.run.resume.kind = ResumeChoice::latest;
+  else if (!a.resume.empty()) {
+    const auto frame = parse_frames(a.resume + ":" + a.resume);
+    if (!frame) return usage_error({}, "--resume={}: that is no frame; write --resume, or --resume=1043", a.resume);
+    a.run.resume = {ResumeChoice::frame, frame->first};
+  }
+  return {};
+}
+
+int dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
+  if (Status ok = understand(a); !ok) return report_error(ok.error());
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "run") return run_command(a.run, a.style, comm);
+  if (command == "check") return check_command(a.run.setup, a.run.sets, comm);
+  if (command == "explain") return explain_command(a.run.setup, a.run.sets, comm);
+  if (!comm.root()) return 0;
+  if (command == "describe") return describe_command(a.describe);
+  if (command == "info") return info_command(a.paths, a.hash);
+  return preview_command(a.pictures);
+}
+
+int guarded_dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
+  try {
+    return dispatch(app, a, comm);
+  } catch (const BugFound& e) {
+    report_error(simulation_error("this is a bug in Aegir, please report it: {}", e.what()));
+  } catch (const std::bad_alloc&) {
+    if (comm.size() > 1) comm.abort(static_cast<int>(Failure::memory));
+    return report_error({Failure::memory, "memory ran out", {}});
+  } catch (const std::exception& e) {
+    report_error(simulation_error("this is a bug in Aegir, please report it: {}", e.what()));
+  }
+  if (comm.size() > 1) comm.abort(static_cast<int>(Failure::simulation));
+  return static_cast<int>(Failure::simulation);
+}
+
+int main_program(int argc, char** argv) {
+  std::unique_ptr<Comm> comm = make_comm();
+  if (!comm->root()) silence();
+  Arguments a;
+  a.run.command.assign(argv, argv + argc);
+  CLI::App app{"Aegir simulates liquids, particles and more for visual effects."};
+  app.name("aegir");
+  app.set_version_flag("--version", "aegir " + std::string(aegir_version()));
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n  aegir run setups/fountain.yaml && aegir preview runs/fountain\n\naegir COMMAND --help says more.");
+  add_run(app, a);
+  add_looking(app, a);
+  add_results(app, a);
+
+  // `--resume` has an optional value, which is only ever given with '='.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words)
+    if (word == "--resume") word = "--resume=latest";
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out, errors;
+    const bool fine = app.exit(e, out, errors) == 0;
+    print(out.str());
+    print_error(errors.str());
+    return fine ? 0 : static_cast<int>(Failure::usage);
+  }
+  return guarded_dispatch(app, a, *comm);
+}
+
+}  // namespace
+}  // namespace aegir
+
+int main(int argc, char** argv) { return aegir::main_program(argc, argv); }

@@ -1,0 +1,119 @@
+// The one verb that runs kernels: fills halos, threads the loop over buckets, sums what was added, names it in the profile.
+//
+//   for_each_bucket(exec, "divergence", topology, [](const Bucket& b, auto& u, auto& d) { … },
+//                   volume.read<Halo<1>>(velocity), volume.write(divergence));
+//
+// The kernel sees one bucket through one view per accessor: no thread, no rank, no file.
+#pragma once
+
+#include <mutex>
+#include <array>
+#include <tuple>
+
+#include "base/assert.h"
+#include "domain/exec.h"
+#include "domain/grid/topology.h"
+#include "parallel/exact_sum.h"
+#include "parallel/threads.h"
+
+namespace aegir {
+
+/// The bucket a kernel works on.
+struct Bucket {
+  const Topology& topology;
+  int index;
+
+  Vec3d origin() const { return topology.origin(index); }
+  double spacing() const { return topology.spacing(); }
+};
+
+namespace detail {
+
+/// Accessors that reach around may ask for memory ahead of time.
+template <class Access>
+void prefetch(const Access& access, int bucket) {
+  if constexpr (requires { access.prefetch(bucket); }) access.prefetch(bucket);
+}
+/// Accessors that bypass the caches finish when a thread has done its range of buckets.
+template <class Access>
+void end_range(const Access& access) {
+  if constexpr (requires { access.end_range(); }) access.end_range();
+}
+
+template <class Kernel, class Views, std::size_t... I>
+void call(Kernel& kernel, const Bucket& bucket, Views& views, std::index_sequence<I...>) {
+  kernel(bucket, std::get<I>(views).get()...);
+}
+
+}  // namespace detail
+
+template <class Kernel, class... Accesses>
+void for_each_bucket(Exec& exec, const char* label, const Topology& topology, Kernel&& kernel, Accesses&&... accesses) {
+  Stopwatch watch;
+  (AEGIR_ASSERT(&accesses.topology() == &topology, "accessors of one kernel share their topology"), ...);
+  (accesses.prepare(exec), ...);
+  parallel_for(0, static_cast<std::size_t>(topology.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+    std::tuple<typename std::remove_cvref_t<Accesses>::View...> views;
+    for (std::size_t b = begin; b < end; ++b) {
+      const int index = static_cast<int>(b);
+      std::apply([&](auto&... view) { (accesses.load(view, index), ...); }, views);
+      (detail::prefetch(accesses, index), ...);
+      detail::call(kernel, Bucket{topology, index}, views, std::index_sequence_for<Accesses...>{});
+      std::apply([&](auto&... view) { (accesses.store(view, index), ...); }, views);
+    }
+    (detail::end_range(accesses), ...);
+  });
+  (accesses.finish(exec), ...);
+  exec.profile.kernel(label, watch.seconds(), (std::int64_t{0} + ... + accesses.bytes()));
+}
+
+/// Sums over all buckets of all ranks: `partial(bucket)` adds up its bucket in canonical order, the rest is exact.
+template <std::size_t N, class Partial>
+std::array<double, N> exact_sums(Exec& exec, const Topology& topology, Partial&& partial) {
+  std::array<ExactSum, N> sums;
+  std::mutex mutex;
+  parallel_for(0, static_cast<std::size_t>(topology.local_count()), 16, [&](std::size_t begin, std::size_t end) {
+    std::array<ExactSum, N> part;
+    for (std::size_t b = begin; b < end; ++b) {
+      const std::array<double, N> values = partial(Bucket{topology, static_cast<int>(b)});
+      for (std::size_t i = 0; i < N; ++i) part[i].add(values[i]);
+    }
+    std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < N; ++i) sums[i].add(part[i]);
+  });
+  constexpr std::size_t stride = ExactSum::limbs + 3;
+  std::array<std::int64_t, stride * N> packed;
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto one = sums[i].packed();
+    std::copy(one.begin(), one.end(), packed.begin() + static_cast<std::ptrdiff_t>(i * stride));
+  }
+  exec.comm.sum(std::span<std::int64_t>(packed));
+  std::array<double, N> result;
+  for (std::size_t i = 0; i < N; ++i) {
+    std::array<std::int64_t, stride> one;
+    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(i * stride), stride, one.begin());
+    result[i] = ExactSum::unpacked(one).value();
+  }
+  return result;
+}
+
+template <class Partial>
+double exact_sum(Exec& exec, const Topology& topology, Partial&& partial) {
+  return exact_sums<1>(exec, topology, [&](const Bucket& b) { return std::array<double, 1>{partial(b)}; })[0];
+}
+
+/// Greatest value over all buckets of all ranks; `lowest` where there is none.
+template <class Partial>
+double maximum(Exec& exec, const Topology& topology, double lowest, Partial&& partial) {
+  double greatest = lowest;
+  std::mutex mutex;
+  parallel_for(0, static_cast<std::size_t>(topology.local_count()), 16, [&](std::size_t begin, std::size_t end) {
+    double part = lowest;
+    for (std::size_t b = begin; b < end; ++b) part = std::max(part, static_cast<double>(partial(Bucket{topology, static_cast<int>(b)})));
+    std::lock_guard lock(mutex);
+    greatest = std::max(greatest, part);
+  });
+  return exec.comm.max(greatest);
+}
+
+}  // namespace aegir

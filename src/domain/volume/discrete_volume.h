@@ -1,0 +1,92 @@
+// Discrete Volume: cell, face and node channels over the buckets of a topology.
+//
+//   DiscreteVolume volume("water", topology);
+//   volume.declare(pressure);
+//   for_each_bucket(exec, "jacobi", volume.topology(), jacobi, volume.read<Star<1>>(pressure), volume.write(next_pressure));
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "domain/channel/buffer.h"
+#include "domain/channel/channel.h"
+#include "domain/grid/topology.h"
+
+namespace aegir {
+
+template <class T, int Planes, class Pad> class GridReadHalo;
+template <class T, int Planes> class GridRead;
+template <class T, int Planes> class GridWrite;
+template <class T, int Planes> class GridOverwrite;
+template <class T, int Planes, class Pad> class GridAdd;
+
+/// One channel's memory: a plane per component, each contiguous over all buckets, ghosts last.
+struct GridStore {
+  ChannelInfo info;
+  std::vector<Buffer> planes;
+  bool ghosts_valid = false;
+
+  template <class T>
+  T* plane(int p) { return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data()); }
+  template <class T>
+  const T* plane(int p) const { return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data()); }
+  std::size_t bucket_bytes() const { return scalar_size(info.scalar) * bucket_cells; }
+};
+
+class DiscreteVolume {
+ public:
+  /// `owner` is the Object whose name accesses are declared under.
+  DiscreteVolume(std::string owner, std::shared_ptr<const Topology> topology) : owner_(std::move(owner)), topology_(std::move(topology)) {}
+
+  const std::string& owner() const { return owner_; }
+  const Topology& topology() const { return *topology_; }
+  std::shared_ptr<const Topology> shared_topology() const { return topology_; }
+
+  /// Adds a channel, filled with its background; declaring the same channel again changes nothing.
+  template <class T, Site S>
+  void declare(const ChannelOf<T, S>& c) { declare(channel_info(c)); }
+  void declare(const ChannelInfo& info);
+
+  /// Moves to other buckets: kept channels carry their values over, new buckets hold the background.
+  void adopt(std::shared_ptr<const Topology> topology);
+  /// The same where buckets may have changed their rank: kept channels follow them. Collective.
+  void adopt(Comm& comm, std::shared_ptr<const Topology> topology);
+
+  /// Own bucket only.
+  template <class T, Site S>
+  auto read(const ChannelOf<T, S>& c) const;
+  /// Own bucket and cells around it.
+  template <class Pad, class T, Site S>
+  auto read(const ChannelOf<T, S>& c);
+  /// Own bucket, to read and write.
+  template <class T, Site S>
+  auto write(const ChannelOf<T, S>& c);
+  /// Own bucket, every cell of which the kernel writes and none of which it reads.
+  template <class T, Site S>
+  auto overwrite(const ChannelOf<T, S>& c);
+  /// Contributions to the own bucket and to cells around it, summed in a fixed order.
+  template <class Pad, class T, Site S>
+  auto add(const ChannelOf<T, S>& c);
+
+  const std::deque<GridStore>& channels() const { return channels_; }
+  std::deque<GridStore>& channels() { return channels_; }
+  const GridStore& store(std::string_view name) const;
+  GridStore& store(std::string_view name);
+  std::size_t memory_bytes() const;
+
+ private:
+  void relayout(GridStore& store, const Topology& next);
+
+  std::string owner_;
+  std::shared_ptr<const Topology> topology_;
+  std::deque<GridStore> channels_;
+};
+
+/// Writes the background into whole buckets [first, last) of every plane.
+void fill_background(GridStore& store, int first, int last);
+
+}  // namespace aegir
+
+#include "domain/volume/grid_access.h"

@@ -1,0 +1,152 @@
+// A padded copy of one bucket and the cells around it, so that a stencil is written once and never asks who owns what.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "domain/grid/topology.h"
+
+namespace aegir {
+
+// Rows are passed by value between inline functions only.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace detail {
+template <class T>
+struct RowOf {
+  typedef T type __attribute__((vector_size(bucket_size * sizeof(T))));
+};
+}  // namespace detail
+
+/// Eight values along z as one SIMD value: + - * / and comparisons work on all of them, scalars spread.
+template <class T>
+using Row = typename detail::RowOf<T>::type;
+
+/// Eight values from anywhere in memory.
+template <class T>
+inline Row<T> load_row(const T* from) {
+  Row<T> row;
+  std::memcpy(&row, from, sizeof row);
+  return row;
+}
+template <class T>
+inline void store_row(T* to, const Row<T>& row) {
+  std::memcpy(to, &row, sizeof row);
+}
+
+/// Halo<h>: the full cube of neighbours h cells around the bucket.  Star<h>: only across the six faces (7-point stencils).
+template <int Width>
+struct Halo {
+  static constexpr int width = Width;
+  static constexpr bool star = false;
+};
+template <int Width>
+struct Star {
+  static constexpr int width = Width;
+  static constexpr bool star = true;
+};
+
+/// (8+2h)×(8+2h) rows of 8+2h values; rows start so that the bucket's own values are aligned.
+template <class T, int Width>
+struct PaddedTile {
+  static_assert(Width >= 1 && Width <= 4, "halos are 1 to 4 cells wide");
+  static constexpr int side = bucket_size + 2 * Width;
+  static constexpr int pitch = 16;
+  static constexpr int lead = 4;
+  alignas(64) T values[side * side * pitch];
+
+  PaddedTile() {}  // not zeroed: loading fills what may be read
+
+  /// Value at cell (i, j, k), each in [-Width, 8 + Width).
+  T operator()(int i, int j, int k) const {
+    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && k >= -Width && k < 8 + Width, "read beyond the declared halo");
+    return row(i, j)[k];
+  }
+  /// The eight values at (i, j, first) … (i, j, first + 7): `c.line(i, j, 1)` is the bucket's row seen one cell further.
+  Row<T> line(int i, int j, int first = 0) const {
+    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && first >= -Width && first <= Width, "read beyond the declared halo");
+    return load_row(row(i, j) + first);
+  }
+  /// The row along z; its index runs from -Width to 7 + Width.
+  const T* row(int i, int j) const { return values + ((i + Width) * side + (j + Width)) * pitch + lead; }
+  T* row(int i, int j) { return values + ((i + Width) * side + (j + Width)) * pitch + lead; }
+};
+
+namespace detail {
+
+/// Where a tile finds the values of one neighbour: its bucket, or one run of background that every row reads.
+template <class T>
+struct TileSource {
+  const T* values;
+  std::ptrdiff_t mask;  // -1, or 0 for the background
+  const T* at(int i, int j, int k) const { return values + (mask & cell_offset(i, j, k)); }
+};
+
+template <int Count, class T>
+inline void copy_run(T* to, const T* from) {
+  if constexpr (Count == bucket_size) store_row(to, load_row(from));
+  else std::memcpy(to, from, Count * sizeof(T));
+}
+
+/// Copies the part of a tile that the neighbour at offset (X, Y, Z) covers.
+template <int W, int X, int Y, int Z, class T>
+inline void copy_part(PaddedTile<T, W>& tile, const TileSource<T>& source) {
+  constexpr auto begin = [](int d) { return d < 0 ? -W : d * bucket_size; };
+  constexpr auto count = [](int d) { return d == 0 ? bucket_size : W; };
+  constexpr auto start = [](int d) { return d < 0 ? bucket_size - W : 0; };
+  for (int i = 0; i < count(X); ++i)
+    for (int j = 0; j < count(Y); ++j)
+      copy_run<count(Z)>(tile.row(begin(X) + i, begin(Y) + j) + begin(Z), source.at(start(X) + i, start(Y) + j, start(Z)));
+}
+
+}  // namespace detail
+
+/// Buckets ahead that are asked for: 64 along the curve hold four in five of the neighbours still to come.
+inline constexpr int read_ahead = 64;
+
+/// Asks for a bucket's memory so that it is near when a tile needs it.
+template <class T>
+inline void prefetch_bucket(const T* values) {
+  for (int c = 0; c < bucket_cells; c += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(values + c, 0, 2);
+}
+
+/// Fills a tile from one plane of a channel laid out over the topology; where no bucket is, the background.
+template <class Pad, class T>
+void load_tile(PaddedTile<T, Pad::width>& tile, const Topology& topology, int bucket, const T* plane, T background) {
+  constexpr int w = Pad::width;
+  const auto& neighbours = topology.neighbours(bucket);
+  T outside[bucket_size];
+  for (T& value : outside) value = background;
+  const auto source = [&](int n) -> detail::TileSource<T> {
+    const int other = neighbours[static_cast<std::size_t>(n)];
+    if (other < 0) return {outside, 0};
+    AEGIR_CHECK(topology.relation(bucket, n) == Relation::same, "halos across levels come with the gas solver");
+    return {plane + static_cast<std::size_t>(other) * bucket_cells, -1};
+  };
+  if constexpr (Pad::star) {
+    // The bucket and its two neighbours along z share rows, which are put together in one pass.
+    const T* own = plane + static_cast<std::size_t>(bucket) * bucket_cells;
+    const auto below = source(neighbour_index(0, 0, -1)), above = source(neighbour_index(0, 0, 1));
+    for (int i = 0; i < bucket_size; ++i)
+      for (int j = 0; j < bucket_size; ++j) {
+        T* to = tile.row(i, j);
+        detail::copy_run<w>(to - w, below.at(i, j, bucket_size - w));
+        detail::copy_run<bucket_size>(to, own + cell_offset(i, j, 0));
+        detail::copy_run<w>(to + bucket_size, above.at(i, j, 0));
+      }
+    detail::copy_part<w, -1, 0, 0>(tile, source(neighbour_index(-1, 0, 0)));
+    detail::copy_part<w, 1, 0, 0>(tile, source(neighbour_index(1, 0, 0)));
+    detail::copy_part<w, 0, -1, 0>(tile, source(neighbour_index(0, -1, 0)));
+    detail::copy_part<w, 0, 1, 0>(tile, source(neighbour_index(0, 1, 0)));
+  } else {
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      (detail::copy_part<w, static_cast<int>(N) / 9 - 1, static_cast<int>(N) / 3 % 3 - 1, static_cast<int>(N) % 3 - 1>(tile, source(N)), ...);
+    }(std::make_index_sequence<27>{});
+  }
+}
+
+#pragma GCC diagnostic pop
+
+}  // namespace aegir

@@ -1,0 +1,141 @@
+#include "engine/run_directory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <tuple>
+
+#include "io/atomic_file.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/frame_path.h"
+
+namespace aegir {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<int> integer(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// Takes "water.points.1001.vdb" apart.
+std::optional<FrameFile> parse_frame_name(const std::string& name) {
+  const auto extension = name.rfind('.');
+  if (extension == std::string::npos || extension == 0) return {};
+  const auto frame_dot = name.rfind('.', extension - 1);
+  if (frame_dot == std::string::npos || frame_dot == 0) return {};
+  const auto kind_dot = name.rfind('.', frame_dot - 1);
+  if (kind_dot == std::string::npos || kind_dot == 0) return {};
+  const auto frame = integer(std::string_view(name).substr(frame_dot + 1, extension - frame_dot - 1));
+  FrameFile file{{}, {}, name.substr(kind_dot + 1, frame_dot - kind_dot - 1), frame.value_or(0)};
+  const std::string ending = name.substr(extension + 1);
+  const bool known =
+      file.kind == "mesh" ? ending == "ply" : (file.kind == "points" || file.kind == "volumes") && ending == "vdb";
+  if (!frame || !known) return {};
+  return file;
+}
+
+/// Calls visit(entry) for everything below a folder; what cannot be read is passed over.
+template <class Visit>
+void walk(const std::string& folder, Visit&& visit) {
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
+  while (!error && at != end) {
+    if (!visit(*at)) at.disable_recursion_pending();
+    at.increment(error);
+  }
+}
+
+}  // namespace
+
+std::string RunMoment::text() const {
+  return substep == 0 ? frame_text(frame) : fmt::format("{}.{}", frame_text(frame), substep);
+}
+
+std::optional<RunMoment> RunMoment::parse(std::string_view text) {
+  const auto dot = text.find('.');
+  const auto frame = integer(text.substr(0, dot));
+  const auto substep = dot == std::string_view::npos ? std::optional(0) : integer(text.substr(dot + 1));
+  if (!frame || !substep || *substep < 0) return {};
+  const RunMoment moment{*frame, *substep};
+  if (moment.text() != text) return {};
+  return moment;
+}
+
+std::vector<FrameFile> RunDirectory::frames() const {
+  std::vector<FrameFile> found;
+  walk(path_, [&](const fs::directory_entry& entry) {
+    std::error_code ignored;
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory(ignored)) return name != "checkpoints" && !name.starts_with('.');
+    if (auto file = parse_frame_name(name); file && !name.starts_with('.')) {
+      const fs::path relative = entry.path().lexically_relative(path_);
+      file->path = relative.string();
+      file->object = relative.parent_path().string();
+      found.push_back(std::move(*file));
+    }
+    return true;
+  });
+  std::sort(found.begin(), found.end(), [](const FrameFile& a, const FrameFile& b) {
+    return std::tie(a.object, a.kind, a.frame) < std::tie(b.object, b.kind, b.frame);
+  });
+  return found;
+}
+
+std::vector<RunMoment> RunDirectory::checkpoints() const {
+  std::vector<RunMoment> found;
+  std::error_code error;
+  fs::directory_iterator at(path_ + "/checkpoints", error), end;
+  while (!error && at != end) {
+    std::error_code ignored;
+    if (const auto moment = RunMoment::parse(at->path().filename().string()); moment && at->is_directory(ignored))
+      found.push_back(*moment);
+    at.increment(error);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Status RunDirectory::create() const {
+  std::error_code error;
+  fs::create_directories(path_ + "/checkpoints", error);
+  if (!error) return {};
+  Error failure = system_error("cannot make the output folder", path_, error.value());
+  const bool full = error == std::errc::no_space_on_device;
+  if (!full) failure.kind = Failure::usage;
+  return failure;
+}
+
+void RunDirectory::remove_leftovers() const {
+  std::vector<fs::path> leftovers;
+  walk(path_, [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    std::error_code ignored;
+    if (!is_temporary_name(name) && !(is_unfinished_checkpoint(name) && entry.is_directory(ignored))) return true;
+    leftovers.push_back(entry.path());
+    return false;
+  });
+  std::error_code ignored;
+  for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
+}
+
+void RunDirectory::remove_frames_after(int frame) const {
+  std::error_code ignored;
+  for (const FrameFile& file : frames())
+    if (file.frame > frame) fs::remove(fs::path(path_) / file.path, ignored);
+}
+
+void RunDirectory::remove_checkpoint(const RunMoment& moment) const {
+  // Renamed first, so that a removal that is interrupted leaves no half checkpoint under a good name.
+  const fs::path path = checkpoint_path(moment);
+  const fs::path temporary = path.parent_path() / ("." + moment.text() + ".tmp");
+  std::error_code ignored;
+  fs::remove_all(temporary, ignored);
+  fs::rename(path, temporary, ignored);
+  fs::remove_all(temporary, ignored);
+}
+
+}  // namespace aegir

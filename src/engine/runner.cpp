@@ -1,0 +1,285 @@
+#include "engine/runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+
+#include "base/assert.h"
+#include "engine/build.h"
+#include "engine/machine.h"
+#include "engine/text.h"
+#include "io/checkpoint/checkpoint.h"
+#include "parallel/threads.h"
+
+namespace aegir {
+
+Runner::Runner(const RunOptions& options, const Catalog& catalog, Comm& comm, RunControl& control,
+               RunObserver& observer)
+    : options_(options),
+      catalog_(catalog),
+      comm_(comm),
+      control_(control),
+      observer_(observer),
+      directory_(options.output.empty() ? default_output(options.setup) : options.output) {}
+
+Result<RunSummary> Runner::go() {
+  ThreadScope scope(threads());
+  Status outcome;
+  scope.run([&] { outcome = guarded([&] { return run_all(); }); });
+  close(outcome);
+  if (!outcome) return outcome.error();
+  summary_.seconds = since_start_.seconds();
+  if (root()) observer_.done(summary_);
+  return summary_;
+}
+
+Status Runner::guarded(FunctionRef<Status()> body) {
+  Error failure;
+  try {
+    return body();
+  } catch (const BugFound& e) {
+    failure = simulation_error("this is a bug in Aegir, please report it: {}", e.what());
+  } catch (const std::bad_alloc&) {
+    failure = {Failure::memory,
+               fmt::format("memory ran out after frame {}, with {} in use; use more machines or a coarser setup",
+                           moment_.frame, short_bytes(resident_memory())),
+               {}};
+  } catch (const std::exception& e) {
+    failure = simulation_error("this is a bug in Aegir, please report it: {}", e.what());
+  }
+  // The other ranks may wait for this one in the middle of anything.
+  if (comm_.size() > 1) {
+    observer_.fatal(failure);
+    comm_.abort(static_cast<int>(failure.kind));
+  }
+  return failure;
+}
+
+/// All CPUs of the process; ranks that share a whole machine share them evenly.
+int Runner::threads() const {
+  if (options_.threads > 0) return options_.threads;
+  const int mine = available_threads();
+  const MachineInfo machine = this_machine();
+  if (comm_.size() == 1) return mine;
+  Bytes name(machine.host.size());
+  std::memcpy(name.data(), machine.host.data(), name.size());
+  const auto hosts = comm_.all_gather(name);
+  const auto here = static_cast<int>(std::count(hosts.begin(), hosts.end(), name));
+  // A rank that its launcher bound to some CPUs has these for itself.
+  return mine < machine.cpus ? mine : std::max(1, mine / std::max(1, here));
+}
+
+Status Runner::run_all() {
+  if (Status ok = build(); !ok) return ok;
+  if (Status ok = forecast(); !ok) return ok;
+  if (Status ok = open_directory(); !ok) return ok;
+  if (Status ok = restore(); !ok) return ok;
+  if (Status ok = open_records(); !ok) return ok;
+  return loop();
+}
+
+Status Runner::build() {
+  const bool again = simulation_ != nullptr;
+  BuiltRun built = build_run(options_.setup, options_.sets, catalog_, {comm_, profile_});
+  hash_ = built.hash;
+  std::vector<Error>& errors = built.report.messages.errors;
+  if (built.simulation && options_.frames) {
+    const Timeline& timeline = built.simulation->setup().timeline;
+    if (options_.frames->first < timeline.first())
+      errors.push_back(usage_error({}, "--frames starts at {}, but the timeline of {} starts at {}",
+                                   options_.frames->first, options_.setup, timeline.first()));
+    else
+      built.simulation->set_last_frame(options_.frames->second);
+  }
+  simulation_ = std::move(built.simulation);
+  if (root() && !again) {
+    if (simulation_) {
+      const MachineInfo machine = this_machine();
+      observer_.header({std::string(aegir_version()), options_.setup, hash_, machine.host, machine.simd,
+                        current_threads(), comm_.size()});
+    }
+    observer_.checked(built.report);
+  }
+  if (!errors.empty()) return errors.front();
+  const Timeline& timeline = simulation_->setup().timeline;
+  every_ = options_.checkpoint_every.value_or(timeline.checkpoint.every);
+  moment_ = {timeline.first() - 1, 0};
+  return {};
+}
+
+Status Runner::forecast() {
+  Forecast forecast;
+  for (const auto& object : simulation_->objects()) forecast.memory_needed += object->memory_bytes();
+  forecast.memory_available = options_.memory_limit ? options_.memory_limit : available_memory();
+  forecast.disk_free = options_.no_output ? 0 : free_disk(directory_.path());
+  if (root()) observer_.forecast(forecast);
+  Status mine;
+  if (forecast.memory_needed > forecast.memory_available)
+    mine = Error{Failure::memory,
+                 fmt::format("the run needs {} of memory and {} are available; use more machines or a coarser setup",
+                             short_bytes(forecast.memory_needed), short_bytes(forecast.memory_available)),
+                 {}};
+  return together(mine);
+}
+
+Status Runner::loop() {
+  if (!resumed_)
+    if (Status ok = make_first_frame(); !ok) return ok;
+  since_checkpoint_ = {};
+  frame_started_ = since_start_.seconds();
+  while (!simulation_->finished()) {
+    const std::int64_t request = poll();
+    if (request >= lock_lost)
+      return io_error("another run has taken over {}; this one stops and writes nothing more", directory_.path());
+    if (request >= stop) {
+      summary_.stopped_by = static_cast<int>(request - stop);
+      break;
+    }
+    if (request == checkpoint_now)
+      if (Status ok = checkpoint(); !ok) return ok;
+    if (Status ok = advance(); !ok) return ok;
+  }
+  summary_.last_frame = moment_.frame;
+  return checkpoint();
+}
+
+Status Runner::make_first_frame() {
+  const int frame = simulation_->setup().timeline.first();
+  choose_outputs(frame);
+  if (Status ok = take_report(simulation_->start()); !ok) return drop_partial_frame(frame), ok;
+  return checkpoint();
+}
+
+Status Runner::advance() {
+  const int frame = moment_.frame + 1;
+  choose_outputs(frame);
+  const Status ok = take_report(simulation_->advance());
+  if (!ok) drop_partial_frame(frame);
+  return ok;
+}
+
+/// Frames before the first one asked for are computed, since the later ones follow from them, but not written.
+void Runner::choose_outputs(int frame) {
+  const bool written = !options_.no_output && (!options_.frames || frame >= options_.frames->first);
+  simulation_->set_output_directory(written ? directory_.path() : std::string());
+}
+
+Status Runner::take_report(const Result<StepReport>& report) {
+  Status mine = report ? Status() : Status(report.error());
+  if (mine && stats_) mine = stats_->append(*report);
+  if (Status all = together(mine); !all) return all;
+  moment_ = report->frame_done ? RunMoment{report->frame, 0} : RunMoment{report->frame - 1, report->substep + 1};
+  ++frame_substeps_;
+  for (const SolveRecord& s : report->solves) frame_iterations_ += s.iterations;
+  if (root())
+    for (const std::string& text : report->warnings)
+      if (warned_.insert(text).second) observer_.warning(report->frame, text);
+  tell_frame(*report);
+  return {};
+}
+
+void Runner::tell_frame(const StepReport& report) {
+  const Timeline& timeline = simulation_->setup().timeline;
+  const int last = options_.frames ? options_.frames->second : timeline.last();
+  const double mean = frame_seconds_.empty() ? 0
+                                             : std::accumulate(frame_seconds_.begin(), frame_seconds_.end(), 0.0) /
+                                                   static_cast<double>(frame_seconds_.size());
+  if (!report.frame_done) {
+    const double fraction = 1 + (report.time - timeline.time(report.frame)) * timeline.fps;
+    if (root())
+      observer_.progress({report.frame, timeline.first(), last, report.substep + 1, std::clamp(fraction, 0.0, 1.0),
+                          mean * (last - moment_.frame - fraction)});
+    return;
+  }
+  const double now = since_start_.seconds();
+  FrameReport frame;
+  frame.frame = report.frame;
+  frame.first = timeline.first();
+  frame.last = last;
+  frame.substeps = report.dt > 0 ? frame_substeps_ : 0;
+  frame.objects = report.objects;
+  for (const auto& [name, audit] : report.objects) frame.max_speed = std::max(frame.max_speed, audit.max_speed);
+  frame.iterations = frame_iterations_;
+  frame.seconds = now - frame_started_;
+  frame.memory = static_cast<std::uint64_t>(comm_.sum(static_cast<std::int64_t>(resident_memory())));
+  frame.written = !options_.no_output && (!options_.frames || report.frame >= options_.frames->first);
+  constexpr std::size_t remembered = 8;
+  if (report.dt > 0) frame_seconds_.push_back(frame.seconds);
+  if (frame_seconds_.size() > remembered) frame_seconds_.erase(frame_seconds_.begin());
+  const double recent = frame_seconds_.empty() ? frame.seconds
+                                               : std::accumulate(frame_seconds_.begin(), frame_seconds_.end(), 0.0) /
+                                                     static_cast<double>(frame_seconds_.size());
+  frame.eta = recent * (last - report.frame);
+  frame_started_ = now;
+  frame_substeps_ = frame_iterations_ = 0;
+  ++summary_.frames;
+  summary_.objects = report.objects;
+  if (root()) observer_.frame(frame);
+}
+
+std::int64_t Runner::poll() {
+  std::int64_t mine = none;
+  if (control_.checkpoint.exchange(false)) mine = checkpoint_now;
+  if (root() && checkpoint_due()) mine = checkpoint_now;
+  if (const int signal = control_.stop) mine = stop + signal;
+  if (lock_ && lock_->lost()) mine = lock_lost;
+  return comm_.max(mine);
+}
+
+bool Runner::checkpoint_due() const {
+  if (every_.seconds > 0) return since_checkpoint_.seconds() >= every_.seconds;
+  const int since =
+      moment_.frame - (last_checkpoint_ ? last_checkpoint_->frame : simulation_->setup().timeline.first());
+  return every_.frames > 0 && moment_.substep == 0 && since >= every_.frames;
+}
+
+Status Runner::checkpoint() {
+  if (options_.no_output || last_checkpoint_ == moment_) return {};
+  if (Status ok = together(stats_ ? stats_->sync() : Status()); !ok) return ok;
+  const Setup& setup = simulation_->setup();
+  const std::map<std::string, std::string> texts = {{"frame", std::to_string(moment_.frame)},
+                                                    {"substep", std::to_string(moment_.substep)},
+                                                    {"time", fmt::format("{:.17g}", simulation_->time())},
+                                                    {"hash", setup.hash},
+                                                    {"setup", write_setup(setup)},
+                                                    {"host", this_machine().host},
+                                                    {"aegir", std::string(aegir_version())},
+                                                    {"written", now_text()}};
+  const Status ok = write_checkpoint(directory_.checkpoint_path(moment_), simulation_->state(), texts, comm_);
+  if (Status all = together(ok); !all) return all;
+  last_checkpoint_ = summary_.checkpoint = moment_;
+  since_checkpoint_ = {};
+  if (root()) {
+    std::vector<RunMoment> kept = directory_.checkpoints();
+    while (kept.size() > static_cast<std::size_t>(std::max(1, setup.timeline.checkpoint.keep))) {
+      if (kept.front() != moment_) directory_.remove_checkpoint(kept.front());
+      kept.erase(kept.begin());
+    }
+    observer_.checkpoint(moment_);
+  }
+  return {};
+}
+
+/// A frame of which one Object was written and another could not be is no frame.
+void Runner::drop_partial_frame(int frame) {
+  if (!root() || options_.no_output) return;
+  std::error_code ignored;
+  for (const FrameFile& file : directory_.frames())
+    if (file.frame == frame && !files_before_.contains(file.path))
+      std::filesystem::remove(directory_.path() + "/" + file.path, ignored);
+}
+
+void Runner::close(const Status& outcome) {
+  if (!options_.no_output) summary_.output = directory_.path();
+  const bool lost = lock_ && lock_->lost();
+  if (recorded_ && !lost) {
+    record_.end(!outcome ? "failed: " + outcome.error().message : summary_.stopped_by ? "stopped" : "finished");
+    // On a full disk the record keeps saying "running"; the lock is what tells whether that is so.
+    (void)static_cast<bool>(record_.save(directory_.run_file()));
+  }
+  stats_.reset();
+  lock_.reset();
+}
+
+}  // namespace aegir

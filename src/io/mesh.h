@@ -1,0 +1,32 @@
+// Triangle meshes from and to files.
+//
+//   Result<TriangleMesh> statue = read_mesh("geo/statue.glb", {.up = MeshImportOptions::y, .metres_per_unit = 0.01});
+//   Status written = write_ply("skin.mesh.1001.ply", mesh);
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/vec.h"
+#include "geometry/mesh.h"
+
+namespace aegir {
+
+/// How the file's space becomes ours: y up, metres.
+struct MeshImportOptions {
+  enum Up { y, z };
+  Up up = y;                   ///< axis that points up in the file; z up turns (x,y,z) into (x,z,-y)
+  double metres_per_unit = 1;  ///< length of one unit of the file
+};
+
+/// Reads .ply with every scalar vertex property (kept as it is), everything else through assimp.
+///
+/// Polygons become fans. Vertices of other formats that share the same position are joined. A mesh without triangles
+/// is an error.
+Result<TriangleMesh> read_mesh(const std::string& path, const MeshImportOptions& options = {});
+
+/// Writes binary little-endian PLY with float positions, all scalars, and `vx vy vz` when velocities are given.
+Status write_ply(const std::string& path, const TriangleMesh& mesh, std::span<const Vec3f> velocity = {});
+
+}  // namespace aegir

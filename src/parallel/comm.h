@@ -1,0 +1,73 @@
+// What ranks say to each other. One process or many run the same code; only comm_mpi.cpp knows which.
+//
+//   std::unique_ptr<Comm> comm = make_comm();      // MPI only when started by an MPI launcher
+//   double total = comm->sum(partial);             // exact: same bits for any number of ranks
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "parallel/exact_sum.h"
+
+namespace aegir {
+
+using Bytes = std::vector<std::byte>;
+
+/// Bytes to or from one rank.
+struct Message {
+  int rank = 0;
+  Bytes bytes;
+};
+
+/// Memory that one rank fills for, or reads from, another in a halo exchange of known size.
+struct Transfer {
+  int rank = 0;
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  bool root() const { return rank() == 0; }
+
+  virtual void barrier() = 0;
+  virtual void sum(std::span<std::int64_t> values) = 0;
+  virtual void max(std::span<double> values) = 0;
+  virtual void max(std::span<std::int64_t> values) = 0;
+  /// Sends every message to its rank; returns what arrived, in order of source rank.
+  virtual std::vector<Message> exchange(std::vector<Message> outgoing) = 0;
+  /// Halo exchange: sizes are known on both sides.
+  virtual void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) = 0;
+  /// Everybody's bytes on every rank, in rank order.
+  virtual std::vector<Bytes> all_gather(const Bytes& mine) = 0;
+  /// Everybody's bytes on rank 0, in rank order; nothing elsewhere.
+  virtual std::vector<Bytes> gather(Bytes mine) = 0;
+  /// Rank 0's bytes on every rank.
+  virtual void broadcast(Bytes& bytes) = 0;
+  /// Ends every rank of the job at once.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+
+  double sum(const ExactSum& partial);
+  std::int64_t sum(std::int64_t value);
+  double max(double value);
+  std::int64_t max(std::int64_t value);
+  bool any(bool value) { return max(static_cast<std::int64_t>(value)) != 0; }
+  /// The same outcome on every rank: the failure of the lowest rank that failed, if any did.
+  Status agree(const Status& mine);
+};
+
+/// The process alone.
+std::unique_ptr<Comm> make_single_comm();
+
+/// MPI when an MPI launcher started this process, the process alone otherwise.
+std::unique_ptr<Comm> make_comm();
+
+}  // namespace aegir

@@ -1,0 +1,345 @@
+#include "phenomena/common/particle_object.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "domain/for_each_bucket.h"
+#include "phenomena/common/ballistics.h"
+#include "pipeline/model/behavior.h"
+#include "pipeline/schema/catalog.h"
+
+namespace aegir {
+namespace {
+
+constexpr std::size_t block = ForceBlock::capacity;
+constexpr ParticleChannel<Vec3f> previous_velocity{"v_previous", unit::metre_per_second};
+
+/// Scratch of one block; stays in the first-level cache.
+struct alignas(64) Scratch {
+  float x[block], y[block], z[block];
+  float ax[block], ay[block], az[block], damping[block];
+};
+
+void predict(const float* p, const float* v, float* out, std::size_t n, float half_step) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * half_step;
+}
+
+/// Turns accelerations into velocity changes, with the implicit factor where there is damping.
+void integrate(Scratch& s, std::size_t n, float dt, bool implicit) {
+  if (!implicit) {
+    for (std::size_t i = 0; i < n; ++i) s.ax[i] *= dt, s.ay[i] *= dt, s.az[i] *= dt;
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const float z = s.damping[i] * dt;
+    const float factor = dt * (1.0f + 0.5f * z) / (1.0f + z + 0.5f * z * z);
+    s.ax[i] *= factor, s.ay[i] *= factor, s.az[i] *= factor;
+  }
+}
+
+void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float next = v[i] + dv[i];
+    p[i] += (v[i] + next) * half_step;
+    v[i] = next;
+  }
+}
+
+}  // namespace
+
+ParticleObject::ParticleObject(std::string path, double spacing, const Partition& partition)
+    : Object(std::move(path)), particles_(this->path(), spacing, partition) {
+  particles_.declare(particle::velocity);
+  particles_.declare(particle::radius);
+  particles_.declare(particle::mass);
+  particles_.declare(particle::age);
+  state().add("particles", particles_).record("next_id", &next_id_);
+}
+
+void ParticleObject::add_force(std::unique_ptr<Force> force) { forces_.push_back(std::move(force)); }
+
+bool ParticleObject::clear_path(const Vec3d& from, const Vec3d& to, double time) const {
+  return std::none_of(colliders_.begin(), colliders_.end(), [&](const Collider* c) { return c->sweep(from, to, time, 0).has_value(); });
+}
+
+void ParticleObject::plan(TaskList& tasks) {
+  const std::string& me = path();
+  tasks.add({.name = "sort", .stage = Stage::rebucket, .behavior = me, .accesses = {writes(me, "*")}, .after = {}, .acting = {}, .run = [this](StepContext& c) { return sort(c); }});
+  std::vector<ChannelAccess> force_reads{reads(me, "pscale"), reads(me, "mass")}, surfaces;
+  std::vector<std::string> forces, colliders;
+  for (const auto& f : forces_) {
+    forces.push_back(f->behavior());
+    for (const std::string& channel : f->reads()) force_reads.push_back(reads(me, channel));
+  }
+  for (const Collider* c : colliders_) colliders.push_back(c->path()), surfaces.push_back(reads(c->path(), "surface"));
+  const auto joined = [](auto a, const auto& b) { return a.insert(a.end(), b.begin(), b.end()), a; };
+
+  if (!tasks.touched(me, "v", Stage::evaluate_forces, Stage::move) && !tasks.touched(me, "P", Stage::evaluate_forces, Stage::move)) {
+    const std::vector<ChannelAccess> own{writes(me, "P"), writes(me, "v"), writes(me, "age")};
+    tasks.add({.name = "fly", .stage = Stage::move, .behavior = me, .accesses = joined(joined(own, force_reads), surfaces), .after = {}, .acting = joined(forces, colliders),
+               .run = [this](StepContext& c) { return fly(c); }});
+    return;
+  }
+  particles_.declare(previous_velocity);
+  tasks.add({.name = "forces", .stage = Stage::evaluate_forces, .behavior = me, .accesses = joined(std::vector{reads(me, "P"), writes(me, "v"), writes(me, previous_velocity.name)}, force_reads),
+             .after = {}, .acting = forces, .run = [this](StepContext& c) { return apply_forces(c); }});
+  tasks.add({.name = "move", .stage = Stage::move, .behavior = me, .accesses = joined(std::vector{writes(me, "P"), writes(me, "v"), writes(me, "age"), reads(me, previous_velocity.name)}, surfaces),
+             .after = {}, .acting = colliders, .run = [this](StepContext& c) { return move(c); }});
+}
+
+Status ParticleObject::sort(StepContext& c) {
+  if (Status ok = particles_.rebucket(c.exec); !ok) {
+    Error e = ok.error();
+    e.message += fmt::format(" in frame {}, substep {}; the state before is in the last checkpoint", c.frame, c.substep);
+    return e;
+  }
+  if (c.exec.comm.size() > 1 && particles_.imbalance(c.exec.comm) > 1.2) return particles_.rebucket(c.exec, particles_.balanced(c.exec.comm), 0);
+  return {};
+}
+
+/// Blocks of particles of one bucket through forces, integration and, near colliders, collisions.
+struct ParticleObject::Pass {
+  const ParticleObject& object;
+  const StepContext& context;
+  float half_step;  // dt / (2 Δx): from m/s to cells
+  float dt;
+  bool implicit;
+  double clearance;
+
+  /// Pointers to one block's components.
+  using Planes = std::array<float*, 3>;
+  static Planes planes(const ParticleSpan<Vec3f>& s, std::size_t first) { return {s.plane[0] + first, s.plane[1] + first, s.plane[2] + first}; }
+
+  template <class Body>  // Body(first, count)
+  static void blocks(std::size_t count, Body&& body) {
+    for (std::size_t first = 0; first < count; first += block) body(first, std::min(block, count - first));
+  }
+
+  /// Velocity changes of particles [first, first + n) of the bucket, into the scratch's accelerations.
+  void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3], const float* radius, const float* mass, Scratch& s) const {
+    predict(p[0], v[0], s.x, n, half_step), predict(p[1], v[1], s.y, n, half_step), predict(p[2], v[2], s.z, n, half_step);
+    const auto attribute = [&](std::string_view name) -> const float* {
+      if (!object.particles_.has(name)) return nullptr;
+      const ParticleStore& store = object.particles_.store(name);
+      return store.info.scalar == Scalar::f32 && store.info.components == 1 ? store.plane<float>(0) + object.particles_.first(bucket.index) + first : nullptr;
+    };
+    const AttributeSource source(attribute);
+    ForceBlock b;
+    b.count = n, b.time = context.time, b.dt = context.dt, b.origin = bucket.origin(), b.spacing = bucket.spacing(), b.attributes = &source;
+    b.x = s.x, b.y = s.y, b.z = s.z, b.vx = v[0], b.vy = v[1], b.vz = v[2], b.radius = radius, b.mass = mass;
+    b.ax = s.ax, b.ay = s.ay, b.az = s.az, b.damping = s.damping;
+    for (float* a : {s.ax, s.ay, s.az}) std::fill_n(a, n, 0.0f);
+    if (implicit) std::fill_n(s.damping, n, 0.0f);
+    for (const auto& f : object.forces_) f->accumulate(b);
+    integrate(s, n, dt, implicit);
+  }
+
+  /// Positions and velocities to the substep's end, given velocity changes.
+  void drift(const Bucket& bucket, std::size_t n, const Planes& p, const Planes& v, float* age, Scratch& s) const {
+    const auto near = colliders_near(bucket, s, p, v, n);
+    if (near.empty())
+      advance(p[0], v[0], s.ax, n, half_step), advance(p[1], v[1], s.ay, n, half_step), advance(p[2], v[2], s.az, n, half_step);
+    else
+      collide(bucket, s, p, v, n, near);
+    for (std::size_t i = 0; i < n; ++i) age[i] += dt;
+  }
+
+  /// Colliders that some particle of the block could reach in this substep.
+  std::vector<const Collider*> colliders_near(const Bucket& bucket, const Scratch& s, const Planes& p, const Planes& v, std::size_t n) const {
+    if (object.colliders_.empty()) return {};
+    const float* dv[3] = {s.ax, s.ay, s.az};
+    Box box;
+    float low[3], high[3];
+    for (int a = 0; a < 3; ++a) {
+      low[a] = high[a] = p[a][0];
+      for (std::size_t i = 0; i < n; ++i) {
+        const float end = p[a][i] + (2 * v[a][i] + dv[a][i]) * half_step;
+        low[a] = std::min({low[a], p[a][i], end}), high[a] = std::max({high[a], p[a][i], end});
+      }
+    }
+    box.add(bucket.origin() + Vec3d(low[0], low[1], low[2]) * bucket.spacing());
+    box.add(bucket.origin() + Vec3d(high[0], high[1], high[2]) * bucket.spacing());
+    box = box.grown(clearance * 4 + 0.01 * bucket.spacing());
+    std::vector<const Collider*> near;
+    for (const Collider* c : object.colliders_)
+      if (c->swept_bounds().overlaps(box) || !is_finite(box.size())) near.push_back(c);
+    return near;
+  }
+
+  void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n, const std::vector<const Collider*>& near) const {
+    const Vec3d origin = bucket.origin();
+    const double spacing = bucket.spacing();
+    const auto cells = [&](const Vec3d& x) { return Vec3f((x - origin) / spacing); };
+    const auto stored = [&](const Vec3d& x) { return origin + Vec3d(cells(x)) * spacing; };
+    const double inverse_dt = context.dt > 0 ? 1 / context.dt : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Flight start{origin + Vec3d(p[0][i], p[1][i], p[2][i]) * spacing, Vec3d(v[0][i], v[1][i], v[2][i])};
+      Flight end = aegir::fly(start, Vec3d(s.ax[i], s.ay[i], s.az[i]) * inverse_dt, context.time, context.dt, clearance, near, stored);
+      for (const Collider* c : near) push_out(*c, end);
+      const Vec3f q = cells(end.position);
+      for (int a = 0; a < 3; ++a) p[a][i] = q[a], v[a][i] = static_cast<float>(end.velocity[a]);
+    }
+  }
+
+  /// A particle that was put inside a solid (by emission, or by a solid that appeared) goes to its surface.
+  void push_out(const Collider& c, Flight& f) const {
+    if (c.thin() || !c.swept_bounds().contains(f.position)) return;
+    const SurfaceSample at = c.sample(f.position);
+    if (at.distance >= 0) return;
+    f.position += at.normal * (clearance - at.distance);
+    const double toward = dot(f.velocity - at.velocity, at.normal);
+    if (toward < 0) f.velocity -= at.normal * toward;
+  }
+};
+
+ParticleObject::Pass ParticleObject::begin_pass(StepContext& context) const {
+  bool implicit = false;
+  for (const auto& f : forces_) f->begin_substep(context), implicit |= f->implicit();
+  const double spacing = particles_.spacing();
+  return {*this, context, static_cast<float>(0.5 * context.dt / spacing), static_cast<float>(context.dt), implicit, 1e-3 * spacing};
+}
+
+Status ParticleObject::fly(StepContext& context) {
+  const Pass pass = begin_pass(context);
+  for_each_bucket(
+      context.exec, "fly", particles_.topology(),
+      [&](const Bucket& bucket, auto& p, auto& v, auto& age, auto& radius, auto& mass) {
+        Scratch s;
+        Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
+          const auto pp = Pass::planes(p, first), vv = Pass::planes(v, first);
+          pass.kick(bucket, first, n, pp.data(), vv.data(), radius.plane[0] + first, mass.plane[0] + first, s);
+          pass.drift(bucket, n, pp, vv, age.plane[0] + first, s);
+        });
+      },
+      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age), particles_.read(particle::radius),
+      particles_.read(particle::mass));
+  return {};
+}
+
+Status ParticleObject::apply_forces(StepContext& context) {
+  const Pass pass = begin_pass(context);
+  for_each_bucket(
+      context.exec, "forces", particles_.topology(),
+      [&](const Bucket& bucket, auto& p, auto& v, auto& previous, auto& radius, auto& mass) {
+        Scratch s;
+        Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
+          const float* pp[3] = {p.plane[0] + first, p.plane[1] + first, p.plane[2] + first};
+          const auto vv = Pass::planes(v, first), old = Pass::planes(previous, first);
+          pass.kick(bucket, first, n, pp, vv.data(), radius.plane[0] + first, mass.plane[0] + first, s);
+          const float* dv[3] = {s.ax, s.ay, s.az};
+          for (std::size_t a = 0; a < 3; ++a)
+            for (std::size_t i = 0; i < n; ++i) old[a][i] = vv[a][i], vv[a][i] += dv[a][i];
+        });
+      },
+      particles_.read(particle::position), particles_.write(particle::velocity), particles_.write(previous_velocity), particles_.read(particle::radius),
+      particles_.read(particle::mass));
+  return {};
+}
+
+Status ParticleObject::move(StepContext& context) {
+  const Pass pass = begin_pass(context);
+  for_each_bucket(
+      context.exec, "move", particles_.topology(),
+      [&](const Bucket& bucket, auto& p, auto& v, auto& age, auto& previous) {
+        Scratch s;
+        Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
+          const auto vv = Pass::planes(v, first);
+          float* dv[3] = {s.ax, s.ay, s.az};
+          for (std::size_t a = 0; a < 3; ++a)
+            for (std::size_t i = 0; i < n; ++i) {
+              const float old = previous.plane[a][first + i];
+              dv[a][i] = vv[a][i] - old, vv[a][i] = old;
+            }
+          pass.drift(bucket, n, Pass::planes(p, first), vv, age.plane[0] + first, s);
+        });
+      },
+      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age), particles_.read(previous_velocity));
+  return {};
+}
+
+ObjectAudit ParticleObject::audit(Exec& exec) {
+  const auto position = particles_.read(particle::position);
+  const auto velocity = particles_.read(particle::velocity);
+  const auto radius = particles_.read(particle::radius), mass = particles_.read(particle::mass), age = particles_.read(particle::age);
+  enum { m, volume, px, py, pz, lx, ly, lz, kinetic, potential, p_check, v_check, other_check, count };
+  const auto sums = exact_sums<count>(exec, particles_.topology(), [&](const Bucket& b) {
+    const auto p = position(b.index);
+    const auto v = velocity(b.index);
+    const auto r = radius(b.index), w = mass(b.index), t = age(b.index);
+    std::array<double, count> s{};
+    for (std::size_t i = 0; i < p.count; ++i) {
+      const Vec3d x = b.origin() + Vec3d(p[i]) * b.spacing(), u(v[i]);
+      const double wi = w[i], ri = r[i];
+      const Vec3d momentum = u * wi, angular = cross(x, momentum);
+      s[m] += wi;
+      s[volume] += 4.1887902047863905 * ri * ri * ri;
+      s[px] += momentum.x, s[py] += momentum.y, s[pz] += momentum.z;
+      s[lx] += angular.x, s[ly] += angular.y, s[lz] += angular.z;
+      s[kinetic] += 0.5 * wi * dot(u, u);
+      for (const auto& f : forces_) s[potential] += wi * f->potential(x);
+      // Zero times anything finite is zero; NaN and infinity survive the sum.
+      s[p_check] += 0.0 * (x.x + x.y + x.z), s[v_check] += 0.0 * (u.x + u.y + u.z), s[other_check] += 0.0 * (wi + ri + static_cast<double>(t[i]));
+    }
+    return s;
+  });
+  const double fastest = maximum(exec, particles_.topology(), 0.0, [&](const Bucket& b) {
+    const auto v = velocity(b.index);
+    float most = 0;
+    for (std::size_t i = 0; i < v.count; ++i) most = std::max(most, dot(v[i], v[i]));
+    return most;
+  });
+  ObjectAudit a;
+  a.particles = particles_.global_size(exec.comm);
+  a.mass = sums[m], a.volume = sums[volume];
+  a.momentum = {sums[px], sums[py], sums[pz]}, a.angular_momentum = {sums[lx], sums[ly], sums[lz]};
+  a.kinetic_energy = sums[kinetic], a.potential_energy = sums[potential];
+  a.max_speed = max_speed_ = std::sqrt(fastest);
+  a.not_finite = sums[p_check] != 0 ? "P" : sums[v_check] != 0 ? "v" : sums[other_check] != 0 ? "pscale, mass or age" : "";
+  return a;
+}
+
+namespace {
+
+class ParticlesBehavior final : public Behavior {
+ public:
+  struct Settings {
+    double voxel_size = 0.1;
+  };
+  static TypeInfo info() {
+    return {"particles", Category::object, "Particles", "Points that fly under forces and bounce off colliders; dust, sparks, rain, debris.",
+            "A substep is drift–kick–drift: accelerations at x + v·dt/2, then `x' = x + dt (v + v') / 2`. Exact for constant acceleration, symplectic in a potential, second\n"
+            "order otherwise. Damping λ that a force reports is integrated implicitly, `v' = v + dt a (1 + z/2) / (1 + z + z²/2)` with `z = λ dt`: second order for linear\n"
+            "drag, first order for quadratic drag, stable for any step. Particles do not see each other."};
+  }
+  static void describe(Schema<Settings>& s) {
+    s.field("voxel_size", &Settings::voxel_size)
+        .unit("m")
+        .above(0)
+        .soft(0.005, 1)
+        .doc("Cell of the grid that sorts the particles: 8 cells make a bucket, the unit of work and of distribution; substeps count speed in cells.");
+  }
+  explicit ParticlesBehavior(Scoped<Settings> settings) : settings_(std::move(settings)) {}
+
+  Status create_objects(Builder& build) override {
+    build.add(std::make_unique<ParticleObject>(build.path(), settings_.of(build.path()).voxel_size, Partition::even(build.exec().comm.size())));
+    return {};
+  }
+  Status create_actions(Builder& build) override {
+    for (Object* o : build.objects()) {
+      auto* particles = dynamic_cast<ParticleObject*>(o);
+      if (!particles || particles->path() != build.path()) continue;
+      for (Object* other : build.objects_acting_on(*particles))
+        if (const auto* c = dynamic_cast<const Collider*>(other)) particles->add_collider(*c);
+    }
+    return {};
+  }
+
+ private:
+  Scoped<Settings> settings_;
+};
+
+}  // namespace
+
+void register_particles(Catalog& catalog) { catalog.add<ParticlesBehavior>(); }
+
+}  // namespace aegir

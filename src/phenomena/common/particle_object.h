@@ -1,0 +1,60 @@
+// Particle Object: points with velocity, radius, mass and age that fly under forces and bounce off colliders.
+//
+// One substep (drift–kick–drift; exact for constant acceleration, symplectic for potentials, second order otherwise):
+//   a, λ  at x + v dt/2                         forces: acceleration and damping λ = -∂a/∂v
+//   v' = v + dt a (1 + z/2) / (1 + z + z²/2)    z = λ dt; second order in z and never overshooting: drag is implicit
+//   x' = x + dt (v + v') / 2
+// Forces and move are one pass over memory, unless another task wants to see or change velocities in between (stages
+// after_forces to to_particles); then they are two tasks and the velocity of the begin is kept in a channel of its own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "domain/particles/particle_system.h"
+#include "phenomena/common/channels.h"
+#include "phenomena/common/collider.h"
+#include "pipeline/model/action.h"
+#include "pipeline/model/object.h"
+
+namespace aegir {
+
+class ParticleObject final : public Object, public ForceTarget {
+ public:
+  ParticleObject(std::string path, double spacing, const Partition& partition);
+
+  void plan(TaskList& tasks) override;
+  ObjectAudit audit(Exec& exec) override;
+  double cells_per_second() const override { return max_speed_ / particles_.spacing(); }
+  std::size_t memory_bytes() const override { return particles_.memory_bytes(); }
+  ParticleSystem* particles() override { return &particles_; }
+
+  void add_force(std::unique_ptr<Force> force) override;
+  void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
+  const std::vector<const Collider*>& colliders() const { return colliders_; }
+  /// Whether a point can go straight from one place to another at the begin of the substep without meeting a collider.
+  bool clear_path(const Vec3d& from, const Vec3d& to, double time) const;
+  /// Gives out `count` ids that were never used; every rank asks for the same number.
+  std::int64_t take_ids(std::int64_t count) { return std::exchange(next_id_, next_id_ + count); }
+
+  /// Forces, move and age in one pass over memory. Public for the benchmark.
+  Status fly(StepContext& context);
+
+ private:
+  struct Pass;
+  Status sort(StepContext& context);
+  Status apply_forces(StepContext& context);
+  Status move(StepContext& context);
+  Pass begin_pass(StepContext& context) const;
+
+  ParticleSystem particles_;
+  std::vector<std::unique_ptr<Force>> forces_;
+  std::vector<const Collider*> colliders_;
+  std::int64_t next_id_ = 0;
+  double max_speed_ = 0;
+};
+
+class Catalog;
+void register_particles(Catalog& catalog);
+
+}  // namespace aegir

@@ -1,0 +1,303 @@
+#include "pipeline/schedule/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/model/action.h"
+
+namespace aegir {
+namespace {
+
+/// Time, as integers where possible so that it is the same on every path to it.
+struct Clock {
+  std::int64_t frame = 0;    // last complete frame
+  std::int64_t substep = 0;  // substeps done after it
+  std::int64_t step = 0;     // substeps since the start
+  double elapsed = 0;        // seconds done after it
+};
+
+bool in_group(const std::string& path, const std::string& group) {
+  return group.empty() || (path.size() > group.size() && path.starts_with(group) && path[group.size()] == '/');
+}
+
+std::string group_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+}  // namespace
+
+struct Simulation::Impl {
+  Setup setup;
+  Exec exec;
+  std::vector<std::unique_ptr<Object>> objects;
+  std::vector<std::unique_ptr<Operator>> operators;
+  std::vector<BehaviorSummary> behaviors;
+  std::unique_ptr<Plan> plan;
+  Clock clock;
+  StateTree clock_state{"clock"};
+  int last_frame = 0;
+  std::string output_directory;
+  std::vector<std::pair<std::string, ObjectAudit>> audits;
+
+  Impl(Setup s, Exec e) : setup(std::move(s)), exec(e) {
+    clock.frame = setup.timeline.first() - 1;
+    last_frame = setup.timeline.last();
+    clock_state.record("frame", &clock.frame).record("substep", &clock.substep).record("step", &clock.step).record("elapsed", &clock.elapsed);
+  }
+
+  double frame_start(std::int64_t frame) const { return setup.timeline.time(static_cast<double>(frame)); }
+  double now() const { return frame_start(clock.frame) + clock.elapsed; }
+
+  StepContext context(double dt, std::vector<std::string>& warnings, std::vector<SolveRecord>& solves) {
+    StepContext c{exec};
+    c.frame = static_cast<int>(clock.frame) + 1;
+    c.substep = static_cast<int>(clock.substep);
+    c.step = static_cast<std::uint64_t>(clock.step);
+    c.time = now();
+    c.dt = dt;
+    c.fps = setup.timeline.fps;
+    c.frame_time = static_cast<double>(clock.frame) + clock.elapsed * setup.timeline.fps;
+    c.output_directory = output_directory;
+    c.warnings = &warnings;
+    c.solves = &solves;
+    return c;
+  }
+
+  Status run_stages(Stage first, Stage last, StepContext& context) {
+    for (const Task& task : plan->tasks()) {
+      if (task.stage < first || task.stage > last) continue;
+      const Grant grant{task.full_name(), task.accesses};
+      GrantScope scope(grant);
+      Stopwatch watch;
+      exec.profile.begin_task();
+      const Status status = task.run(context);
+      exec.profile.end_task(task.full_name(), watch.seconds());
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  /// Substep size: what is left of the frame in equal parts, as many as the fastest Object and the limits ask for.
+  double choose_dt() const {
+    const SubstepSettings& s = setup.timeline.substeps;
+    const double left = 1.0 / setup.timeline.fps - clock.elapsed;
+    const int done = static_cast<int>(clock.substep);
+    int parts = 0;
+    if (s.fixed > 0) {
+      parts = s.fixed - done;
+    } else {
+      double speed = 0;
+      for (const auto& o : objects) speed = std::max(speed, o->cells_per_second());
+      const double wanted = std::ceil(left * speed / s.cfl);
+      parts = static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
+    }
+    return left / std::max(1, parts);
+  }
+
+  Status audit(StepReport& report) {
+    audits.clear();
+    std::size_t memory = 0;
+    for (const auto& o : objects) {
+      memory += o->memory_bytes();
+      if (!o->simulated()) continue;
+      Stopwatch watch;
+      exec.profile.begin_task();
+      audits.emplace_back(o->path(), o->audit(exec));
+      exec.profile.end_task(o->path() + ":audit", watch.seconds());
+    }
+    report.memory_bytes = static_cast<std::size_t>(exec.comm.sum(static_cast<std::int64_t>(memory)));
+    report.objects = audits;
+    for (const auto& [path, a] : audits)
+      if (!a.not_finite.empty())
+        return simulation_error("object '{}': channel '{}' is not finite in frame {}, substep {} (t = {:.6g} s); the state before is in the last checkpoint", path, a.not_finite,
+                                report.frame, report.substep, report.time);
+    return {};
+  }
+};
+
+namespace {
+
+class NodeBuilder final : public Builder {
+ public:
+  NodeBuilder(const SetupNode& node, const Setup& setup, Exec& exec, std::vector<std::unique_ptr<Object>>& objects, std::vector<std::unique_ptr<Operator>>& operators,
+              Messages& messages, BehaviorSummary& summary)
+      : node_(node), setup_(setup), exec_(exec), objects_(objects), operators_(operators), messages_(messages), summary_(summary) {}
+
+  const std::string& path() const override { return node_.path; }
+  const Location& where() const override { return node_.where; }
+  std::vector<Object*> objects() const override {
+    std::vector<Object*> found;
+    const std::string group = is_output_ ? "" : group_of(node_.path);
+    for (const auto& o : objects_)
+      if (in_group(o->path(), group)) found.push_back(o.get());
+    std::sort(found.begin(), found.end(), [](Object* a, Object* b) { return a->path() < b->path(); });
+    return found;
+  }
+  std::vector<Object*> objects_acting_on(const Object& object) const override {
+    std::vector<Object*> found;
+    for (const auto& o : objects_)
+      if (o.get() != &object && in_group(object.path(), group_of(o->path()))) found.push_back(o.get());
+    std::sort(found.begin(), found.end(), [](Object* a, Object* b) { return a->path() < b->path(); });
+    return found;
+  }
+  void add(std::unique_ptr<Object> object) override { objects_.push_back(std::move(object)); }
+  void add(std::unique_ptr<Operator> action) override { operators_.push_back(std::move(action)); }
+  void switch_off(std::string why) override { summary_.off = std::move(why); }
+  void warn(std::string text) override { messages_.warnings.push_back({Failure::usage, std::move(text), node_.where}); }
+  Exec& exec() override { return exec_; }
+  const Timeline& timeline() const override { return setup_.timeline; }
+  const Scene& scene() const override { return setup_.scene; }
+  const std::map<std::string, InputSettings>& inputs() const override { return setup_.inputs; }
+  bool is_output_ = false;
+
+ private:
+  const SetupNode& node_;
+  const Setup& setup_;
+  Exec& exec_;
+  std::vector<std::unique_ptr<Object>>& objects_;
+  std::vector<std::unique_ptr<Operator>>& operators_;
+  Messages& messages_;
+  BehaviorSummary& summary_;
+};
+
+/// Every Behavior below a node, with whether it is on.
+struct Leaf {
+  const SetupNode* node;
+  bool output;
+  std::string off;
+};
+
+void collect(const SetupNode& node, bool output, const std::string& off, std::vector<Leaf>& leaves) {
+  const std::string reason = !off.empty() ? off : node.enabled ? "" : node.behavior ? "disabled" : "group '" + node.path + "' is disabled";
+  if (node.behavior) leaves.push_back({&node, output, reason});
+  for (const SetupNode& c : node.children) collect(c, output, reason, leaves);
+}
+
+}  // namespace
+
+Simulation::Simulation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Simulation::~Simulation() = default;
+
+Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, Messages& messages, bool checked) {
+  auto impl = std::make_unique<Impl>(std::move(setup), exec);
+  std::vector<Leaf> leaves;
+  collect(impl->setup.root, false, "", leaves);
+  for (const SetupNode& o : impl->setup.outputs) collect(o, true, "", leaves);
+  // Order in the file never matters: everything is built by path.
+  std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) { return std::pair(a.output, a.node->path) < std::pair(b.output, b.node->path); });
+  for (const Leaf& l : leaves) impl->behaviors.push_back({l.node->type, l.node->path, l.node->where, l.off});
+
+  for (const bool second_round : {false, true})
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (!impl->behaviors[i].off.empty()) continue;
+      NodeBuilder builder(*leaves[i].node, impl->setup, impl->exec, impl->objects, impl->operators, messages, impl->behaviors[i]);
+      builder.is_output_ = leaves[i].output;
+      Behavior& behavior = *leaves[i].node->behavior;
+      const Status status = second_round ? behavior.create_actions(builder) : behavior.create_objects(builder);
+      if (!status) {
+        Error error = status.error();
+        if (error.where.file.empty()) error.where = leaves[i].node->where;
+        messages.errors.push_back(std::move(error));
+      }
+    }
+  for (const Leaf& l : leaves)
+    for (const auto& [object, where] : l.node->overrides)
+      if (std::none_of(impl->objects.begin(), impl->objects.end(), [&](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
+        messages.errors.push_back(usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
+  if (!messages.ok()) return messages.errors.front();
+
+  TaskList tasks;
+  // Actions first: an Object may join its own tasks where no Action wants to look in between.
+  for (const auto& o : impl->operators) o->plan(tasks);
+  for (const auto& o : impl->objects) o->plan(tasks);
+  impl->plan = std::make_unique<Plan>(std::move(tasks.tasks()));
+  if (checked)
+    for (const Conflict& c : impl->plan->conflicts()) messages.errors.push_back({Failure::usage, c.text(), {}});
+  if (!messages.ok()) return messages.errors.front();
+  return std::unique_ptr<Simulation>(new Simulation(std::move(impl)));
+}
+
+void Simulation::set_output_directory(std::string directory) { impl_->output_directory = std::move(directory); }
+void Simulation::set_last_frame(int frame) { impl_->last_frame = frame; }
+
+Result<StepReport> Simulation::start() {
+  Impl& s = *impl_;
+  s.exec.profile.clear();
+  StepReport report;
+  report.frame = s.setup.timeline.first();
+  s.clock.frame = report.frame - 1;
+  StepContext context = s.context(0, report.warnings, report.solves);
+  context.time = 0;
+  context.frame_time = report.frame;
+  if (Status ok = s.run_stages(Stage::ingest, Stage::rebucket, context); !ok) return ok.error();
+  s.clock.frame = report.frame;
+  report.time = s.now();
+  report.frame_done = true;
+  if (Status ok = s.audit(report); !ok) return ok.error();
+  if (Status ok = s.run_stages(Stage::frame_end, Stage::output, context); !ok) return ok.error();
+  report.tasks = s.exec.profile.tasks();
+  return report;
+}
+
+Status Simulation::resume() {
+  StepReport report;
+  report.frame = frame();
+  report.time = time();
+  return impl_->audit(report);
+}
+
+Result<StepReport> Simulation::advance() {
+  Impl& s = *impl_;
+  s.exec.profile.clear();
+  StepReport report;
+  report.dt = s.choose_dt();
+  const double frame_length = 1.0 / s.setup.timeline.fps;
+  const bool last = s.clock.elapsed + report.dt * (1 + 1e-9) >= frame_length;
+  StepContext context = s.context(report.dt, report.warnings, report.solves);
+  report.frame = context.frame;
+  report.substep = context.substep;
+  if (s.clock.substep == 0)
+    if (Status ok = s.run_stages(Stage::frame_begin, Stage::frame_begin, context); !ok) return ok.error();
+  if (Status ok = s.run_stages(Stage::substep_begin, Stage::remove, context); !ok) return ok.error();
+  ++s.clock.step;
+  if (last) {
+    ++s.clock.frame;
+    s.clock.substep = 0;
+    s.clock.elapsed = 0;
+  } else {
+    ++s.clock.substep;
+    s.clock.elapsed += report.dt;
+  }
+  report.time = context.time = s.now();
+  report.frame_done = last;
+  if (Status ok = s.audit(report); !ok) return ok.error();
+  if (last)
+    if (Status ok = s.run_stages(Stage::frame_end, Stage::output, context); !ok) return ok.error();
+  report.tasks = s.exec.profile.tasks();
+  return report;
+}
+
+bool Simulation::finished() const { return frame() >= impl_->last_frame && at_frame_end(); }
+int Simulation::frame() const { return static_cast<int>(impl_->clock.frame); }
+bool Simulation::at_frame_end() const { return impl_->clock.substep == 0; }
+double Simulation::time() const { return impl_->now(); }
+std::uint64_t Simulation::steps() const { return static_cast<std::uint64_t>(impl_->clock.step); }
+const Setup& Simulation::setup() const { return impl_->setup; }
+const Plan& Simulation::plan() const { return *impl_->plan; }
+const std::vector<BehaviorSummary>& Simulation::behaviors() const { return impl_->behaviors; }
+const std::vector<std::unique_ptr<Object>>& Simulation::objects() const { return impl_->objects; }
+
+Object* Simulation::find(std::string_view path) const {
+  for (const auto& o : impl_->objects)
+    if (o->path() == path) return o.get();
+  return nullptr;
+}
+
+std::vector<StateTree*> Simulation::state() {
+  std::vector<StateTree*> trees{&impl_->clock_state};
+  for (const auto& o : impl_->objects) trees.push_back(&o->state());
+  return trees;
+}
+
+}  // namespace aegir

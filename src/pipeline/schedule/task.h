@@ -1,0 +1,81 @@
+// A Task: one kernel-sized unit of work, on one Stage, with the channels it touches.
+//
+//   tasks.add({.name = "move", .stage = Stage::move, .behavior = "rain/drops",
+//              .accesses = {reads("rain/drops", "v"), writes("rain/drops", "P")},
+//              .run = [this](StepContext& step) { return move(step); }});
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "domain/channel/grant.h"
+#include "domain/exec.h"
+#include "pipeline/schedule/stage.h"
+
+namespace aegir {
+
+/// What a solver reports of one solve; goes into the statistics.
+struct SolveRecord {
+  std::string name;
+  std::int64_t unknowns = 0;
+  int iterations = 0;
+  double residual = 0;
+  double seconds = 0;
+};
+
+/// When and with what a task runs.
+struct StepContext {
+  Exec& exec;
+  int frame = 0;              ///< the frame being computed
+  int substep = 0;            ///< from 0 inside the frame
+  std::uint64_t step = 0;     ///< counts substeps since the start of the run
+  double time = 0;            ///< at the substep's begin; tasks of `audit` and later see its end
+  double dt = 0;              ///< 0 while the first frame is made
+  double frame_time = 0;      ///< time as a fractional frame number, for keyframes
+  double fps = 24;
+  std::string output_directory = {};  ///< empty: nothing is written
+  std::vector<std::string>* warnings = nullptr;
+  std::vector<SolveRecord>* solves = nullptr;
+
+  void warn(std::string text) const { if (warnings) warnings->push_back(std::move(text)); }
+};
+
+struct Task {
+  std::string name;      ///< what it does: "move"
+  Stage stage = Stage::move;
+  std::string behavior;  ///< path of the Behavior whose Object or Action it belongs to
+  std::vector<ChannelAccess> accesses;
+  std::vector<std::string> after;    ///< full names of tasks in the same stage that come first
+  std::vector<std::string> acting;   ///< Actions that this task calls, for `explain`
+  std::function<Status(StepContext&)> run;
+
+  /// "rain/drops:move"
+  std::string full_name() const { return behavior + ":" + name; }
+};
+
+inline ChannelAccess reads(std::string owner, std::string channel, int halo = 0) { return {std::move(owner), std::move(channel), AccessMode::read, halo}; }
+inline ChannelAccess writes(std::string owner, std::string channel) { return {std::move(owner), std::move(channel), AccessMode::write, 0}; }
+inline ChannelAccess adds(std::string owner, std::string channel, int halo = 0) { return {std::move(owner), std::move(channel), AccessMode::add, halo}; }
+
+class TaskList {
+ public:
+  void add(Task task) { tasks_.push_back(std::move(task)); }
+  /// Whether a task added so far touches a channel in a stage from `first` up to, not including, `last`.
+  bool touched(const std::string& owner, const std::string& channel, Stage first, Stage last) const {
+    for (const Task& t : tasks_)
+      for (const ChannelAccess& a : t.accesses)
+        if (t.stage >= first && t.stage < last && a.owner == owner && (a.channel == channel || a.channel == "*")) return true;
+    return false;
+  }
+  std::vector<Task>& tasks() { return tasks_; }
+  const std::vector<Task>& tasks() const { return tasks_; }
+
+ private:
+  std::vector<Task> tasks_;
+};
+
+}  // namespace aegir
