@@ -58,8 +58,9 @@ void laplacian(Exec& exec, DiscreteVolume& volume) {
       [](const Bucket&, auto& in, auto& out) {
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j)
-            out.set_line(i, j, 6.0f * in.line(i, j) - (in.line(i - 1, j) + in.line(i + 1, j) + in.line(i, j - 1) +
-                                                       in.line(i, j + 1) + in.line(i, j, -1) + in.line(i, j, 1)));
+            out.set_line(i, j,
+                         6.0f * in.line(i, j) - (in.line(i - 1, j) + in.line(i + 1, j) + in.line(i, j - 1) +
+                                                 in.line(i, j + 1) + in.line(i, j, -1) + in.line(i, j, 1)));
       },
       volume.read<Star<1>>(field_x), volume.overwrite(field_y));
 }

@@ -24,6 +24,11 @@ std::string labelled(const char* label, const std::string& text) { return fmt::f
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+/// 9.08, 41.3, 1200.
+std::string three_digits(double value) {
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
 /// Right-aligned in a column.
 std::string cell(const std::string& text, std::size_t width) {
   const std::size_t columns = text_columns(text);
@@ -60,7 +65,7 @@ class TextDisplay final : public RunDisplay {
 
   void forecast(const Forecast& f) override {
     std::string text = short_bytes(f.memory_available) + " of memory available";
-    if (f.memory_needed > 0) text = short_bytes(f.memory_needed) + " at start, " + text;
+    if (f.memory_needed > (1 << 20)) text = short_bytes(f.memory_needed) + " at start, " + text;
     if (f.disk_free > 0) text += " · " + short_bytes(f.disk_free) + " of disk free";
     line(labelled("forecast", text));
   }
@@ -79,7 +84,7 @@ class TextDisplay final : public RunDisplay {
     std::string text = cell(fmt::format("{}/{}", f.frame, f.last), frame_width_) + cell(std::to_string(f.substeps), 7);
     for (std::size_t i = 0; i < f.objects.size(); ++i)
       text += cell(short_count(f.objects[i].second.particles), i < widths_.size() ? widths_[i] : 8);
-    text += cell(fmt::format("{:.3g}", f.max_speed), 9);
+    text += cell(three_digits(f.max_speed), 9);
     if (iterations_) text += cell(std::to_string(f.iterations), 7);
     text += cell(fmt::format("{:.2f}", f.seconds), 8) + cell(short_bytes(f.memory), 10) + cell(short_time(f.eta), 9);
     line(text + (f.written ? "" : "  not written") + "\n");
@@ -123,7 +128,11 @@ class TextDisplay final : public RunDisplay {
     if (style_ == ProgressStyle::openjd) print("openjd_fail: " + error.text() + "\n");
     if (!saved_.empty())
       print_error(
-          fmt::format("aegir: earlier frames are whole; checkpoint {} is there to go on from (--resume)\n", saved_));
+          error.kind == Failure::simulation
+              ? fmt::format(
+                    "aegir: the state before is in checkpoint {}; change the setup and go on from it (--resume)\n",
+                    saved_)
+              : fmt::format("aegir: earlier frames are whole; go on from checkpoint {} with --resume\n", saved_));
     return code;
   }
 
@@ -186,9 +195,10 @@ class TextDisplay final : public RunDisplay {
 
 }  // namespace
 
-std::unique_ptr<RunDisplay> make_display(ProgressStyle style) {
+std::unique_ptr<RunDisplay> make_display(ProgressStyle style, int ranks) {
   if (style == ProgressStyle::json) return make_json_display();
-  const bool bar = style == ProgressStyle::bar || (style == ProgressStyle::automatic && ::isatty(STDOUT_FILENO));
+  const bool bar =
+      style == ProgressStyle::bar || (style == ProgressStyle::automatic && ranks == 1 && ::isatty(STDOUT_FILENO));
   return std::make_unique<TextDisplay>(style, bar);
 }
 

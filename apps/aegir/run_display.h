@@ -1,6 +1,6 @@
 // What a run shows while it goes on: a table for people, marks for render farms, JSON for programs.
 //
-//   std::unique_ptr<RunDisplay> display = make_display(ProgressStyle::automatic);
+//   std::unique_ptr<RunDisplay> display = make_display(ProgressStyle::automatic, comm.size());
 #pragma once
 
 #include <memory>
@@ -19,8 +19,9 @@ class RunDisplay : public RunObserver {
   virtual int failed(const Error& error) = 0;
 };
 
-/// `automatic` is a bar on a terminal and plain lines elsewhere.
-std::unique_ptr<RunDisplay> make_display(ProgressStyle style);
+/// `automatic` is a bar on a terminal and plain lines elsewhere; MPI launchers give their ranks a terminal that is
+/// none.
+std::unique_ptr<RunDisplay> make_display(ProgressStyle style, int ranks);
 
 /// The next checkpoint was asked for from outside and is to be confirmed; callable from a signal handler.
 void confirm_next_checkpoint();

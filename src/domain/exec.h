@@ -10,7 +10,8 @@
 
 namespace aegir {
 
-/// Seconds and bytes by kernel and by task. Bytes are what must move at least: reads once, writes twice (write-allocate).
+/// Seconds and bytes by kernel and by task. Bytes are what must move at least: reads once, writes twice
+/// (write-allocate).
 class Profile {
  public:
   struct Entry {

@@ -1,4 +1,5 @@
-// The one verb that runs kernels: fills halos, threads the loop over buckets, sums what was added, names it in the profile.
+// The one verb that runs kernels: fills halos, threads the loop over buckets, sums what was added, names it in the
+// profile.
 //
 //   for_each_bucket(exec, "divergence", topology, [](const Bucket& b, auto& u, auto& d) { … },
 //                   volume.read<Halo<1>>(velocity), volume.write(divergence));
@@ -6,8 +7,8 @@
 // The kernel sees one bucket through one view per accessor: no thread, no rank, no file.
 #pragma once
 
-#include <mutex>
 #include <array>
+#include <mutex>
 #include <tuple>
 
 #include "base/assert.h"
@@ -109,7 +110,8 @@ double maximum(Exec& exec, const Topology& topology, double lowest, Partial&& pa
   std::mutex mutex;
   parallel_for(0, static_cast<std::size_t>(topology.local_count()), 16, [&](std::size_t begin, std::size_t end) {
     double part = lowest;
-    for (std::size_t b = begin; b < end; ++b) part = std::max(part, static_cast<double>(partial(Bucket{topology, static_cast<int>(b)})));
+    for (std::size_t b = begin; b < end; ++b)
+      part = std::max(part, static_cast<double>(partial(Bucket{topology, static_cast<int>(b)})));
     std::lock_guard lock(mutex);
     greatest = std::max(greatest, part);
   });

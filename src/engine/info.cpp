@@ -123,7 +123,7 @@ std::string state_text(const RunDirectory& directory, const std::optional<RunRec
   const RunSession& session = record->sessions.back();
   if (session.outcome == "running")
     return fmt::format("ended without a word on {}, started {}; continue with --resume", session.host, session.started);
-  return session.outcome + (session.outcome == "finished" ? "" : "; continue with --resume");
+  return session.outcome + (session.outcome == "stopped" ? "; continue with --resume" : "");
 }
 
 std::string run_text(const std::string& path) {

@@ -40,7 +40,13 @@ class RunTest : public ::testing::Test {
   Memory memory;
   std::string setup = folder.write("rain.yaml", test::rain_setup());
 
-  RunOptions options(const std::string& out) const { return {.setup = setup, .output = folder / out, .threads = 2}; }
+  RunOptions options(const std::string& out) const {
+    RunOptions o;
+    o.setup = setup;
+    o.output = folder / out;
+    o.threads = 2;
+    return o;
+  }
 };
 
 TEST_F(RunTest, WritesFramesStatisticsRecordAndCheckpoints) {
@@ -186,12 +192,38 @@ TEST_F(RunTest, CheckpointOnRequestAndNumberKept) {
   EXPECT_EQ(RunDirectory(folder / "out").checkpoints(), (std::vector<RunMoment>{{5, 0}, {6, 0}}));
 }
 
-TEST_F(RunTest, MemoryForecastAndNoOutput) {
+TEST_F(RunTest, NothingIsWrittenWithoutOutput) {
   RunOptions o = options("out");
   o.no_output = true;
   const auto summary = run_here(o, memory, control);
   ASSERT_TRUE(summary);
+  EXPECT_EQ(memory.frames.size(), 6u);
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST_F(RunTest, ForecastBeyondTheMemoryEndsBeforeAnythingIsWritten) {
+  RunOptions o = options("out");
+  o.memory_limit = 1;
+  const auto summary = run_here(o, memory, control);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().kind, Failure::memory);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST_F(RunTest, NonFiniteStateIsASimulationErrorWithACheckpointFromBefore) {
+  const std::string text = test::rain_setup();
+  const std::string calm = "gravity: earth\n";
+  std::string wild = text;
+  wild.replace(wild.find(calm), calm.size(),
+               "gravity: earth\n    acceleration: {keys: {3: [0, -9.8, 0], 4: [0, 1e300, 0]}}\n");
+  setup = folder.write("rain.yaml", wild);
+  const auto summary = run_here(options("out"), memory, control);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().kind, Failure::simulation);
+  for (const char* word : {"drops", "frame 4", "finite"})
+    EXPECT_NE(summary.error().message.find(word), std::string::npos) << summary.error().message;
+  EXPECT_EQ(RunDirectory(folder / "out").checkpoints().back(), (RunMoment{3, 0}));
+  EXPECT_EQ(RunDirectory(folder / "out").frames().size(), 3u);
 }
 
 TEST(RunWords, FramesAndIntervals) {

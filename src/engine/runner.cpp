@@ -246,8 +246,12 @@ Status Runner::checkpoint() {
                                                     {"host", this_machine().host},
                                                     {"aegir", std::string(aegir_version())},
                                                     {"written", now_text()}};
-  const Status ok = write_checkpoint(directory_.checkpoint_path(moment_), simulation_->state(), texts, comm_);
-  if (Status all = together(ok); !all) return all;
+  const Status written = write_checkpoint(directory_.checkpoint_path(moment_), simulation_->state(), texts, comm_);
+  if (Status all = together(written); !all) {
+    Error error = all.error();
+    error.message = fmt::format("checkpoint {} is left out: {}", moment_.text(), error.message);
+    return error;
+  }
   last_checkpoint_ = summary_.checkpoint = moment_;
   since_checkpoint_ = {};
   if (root()) {

@@ -1,11 +1,16 @@
 #include "io/piece_file.h"
 
 #include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "io/test_support.h"
+
+/// HDF5 loses blocks of its free lists when damaged metadata stops it half way; the leak sanitizer asks here.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace aegir {
 namespace {
@@ -96,19 +101,23 @@ TEST(PieceFile, WriterLeftOpenIsNoTrouble) {
   PieceWriter moved = std::move(*writer);
 }
 
-/// Reads everything; true when no call reported an error.
-bool read_all(const std::string& path) {
+/// Everything stored, one after the other; nothing when a call reported an error.
+std::optional<std::string> read_all(const std::string& path) {
   const auto reader = PieceReader::open(path);
-  if (!reader) return false;
-  bool good = true;
+  if (!reader) return {};
+  std::string all;
   for (const char* name : {"water/P", "water/id"}) {
     const auto info = reader->info(name);
-    good &= static_cast<bool>(info);
-    if (!info || info->bytes() > 10000000) continue;
-    std::vector<char> data(info->bytes());
-    good &= static_cast<bool>(reader->read(name, 0, info->rows, data.data()));
+    if (!info || info->bytes() > 10000000) return {};
+    std::string data(info->bytes(), '\0');
+    if (!reader->read(name, 0, info->rows, data.data())) return {};
+    all += data;
   }
-  return good && reader->list("water") && reader->text("setup");
+  const auto names = reader->list("water");
+  const auto text = reader->text("setup");
+  if (!names || !text) return {};
+  for (const auto& name : *names) all += name;
+  return all + *text;
 }
 
 TEST(PieceFile, CutAndGarbageFilesAreDamaged) {
@@ -130,17 +139,22 @@ TEST(PieceFile, FlippedBitsInDataAreFound) {
   TestFolder folder;
   ASSERT_TRUE(write_sample(folder / "a.h5", {}, 1000));
   const std::string whole = bytes_of(folder / "a.h5");
-  int unnoticed = 0;
+  const auto intact = read_all(folder / "a.h5");
+  ASSERT_TRUE(intact);
+  int noticed = 0, harmless = 0, wrong = 0;
   for (std::uint32_t k = 0; k < 300; ++k) {
     const Random r(9, k, 0, Purpose::test);
     std::string broken = whole;
     const std::size_t at = r.bits(0) % broken.size();
     broken[at] = static_cast<char>(broken[at] ^ (1u << (r.bits(1) % 8)));
     write_bytes(folder / "b.h5", broken);
-    unnoticed += read_all(folder / "b.h5");
+    const auto read = read_all(folder / "b.h5");
+    ++(!read ? noticed : *read == *intact ? harmless : wrong);
   }
-  // Bytes between the stored objects carry no checksum, and no data either.
-  EXPECT_LT(unnoticed, 60);
+  EXPECT_EQ(wrong, 0) << "read without an error, but not what was written";
+  EXPECT_GT(noticed, 200);
+  RecordProperty("noticed", noticed);
+  RecordProperty("harmless", harmless);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ add_executable(aegir ${sources})
 set_target_properties(aegir PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/apps/aegir")
 add_executable(aegir_bench ${sources})
 set_target_properties(aegir_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/benchmarks")
+add_executable(tiny_fuzz ${sources})
 enable_testing()
 add_test(NAME good COMMAND aegir exit 0)
 add_test(NAME bad COMMAND aegir exit 1)
@@ -23,7 +24,9 @@ add_test(NAME slow COMMAND aegir exit 1)
 set_tests_properties(slow PROPERTIES LABELS long)
 """
 PRESETS = """{"version": 6, "configurePresets": [
- {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"}]}"""
+ {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"},
+ {"name": "checked", "inherits": "release"}, {"name": "sanitize", "inherits": "release"},
+ {"name": "thread", "inherits": "release"}, {"name": "fuzz", "inherits": "release"}]}"""
 PROGRAM = r"""#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +84,7 @@ class Launcher(unittest.TestCase):
         status, out, err = self.aegir("x")
         self.assertEqual((status, out), (1, ""))
         self.assertIn("nonsense", err)
+        self.assertNotIn("built ", err)
         self.assertIn(str(self.root / "build/release/build.log"), err)
 
     def test_broken_cmake_shows_it(self):
@@ -119,6 +123,12 @@ class Launcher(unittest.TestCase):
         (self.root / "program.c").write_text("nonsense")
         status, out, _ = self.aegir("test")
         self.assertEqual((status, out.splitlines()[-1]), (1, "0 passed, 1 failed"))
+
+    def test_long_adds_presets_and_fuzzing(self):
+        status, out, err = self.aegir("test", "--long")
+        # Good and bad in four presets, slow in one of them, and the fuzz target.
+        self.assertEqual((status, out.splitlines()[-1]), (1, "5 passed, 5 failed"), out + err)
+        self.assertIn("-max_total_time=60", (self.root / "build/fuzz/tiny_fuzz.log").read_text())
 
     def test_moved_project_builds_again(self):
         self.assertEqual(self.aegir("x")[0], 0)

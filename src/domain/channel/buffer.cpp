@@ -18,7 +18,8 @@ void Buffer::reserve(std::size_t bytes, std::size_t keep) {
   if (bytes <= capacity_) return;
   const std::size_t grown = keep ? bytes + bytes / 8 : bytes;  // growing by parts: leave room
   const std::size_t alignment = grown >= 2 * huge_page ? huge_page : 64;
-  const std::size_t size = (grown + 64 + alignment - 1) / alignment * alignment;  // one vector beyond the end may be read
+  const std::size_t size =
+      (grown + 64 + alignment - 1) / alignment * alignment;  // one vector beyond the end may be read
   auto* fresh = static_cast<std::byte*>(std::aligned_alloc(alignment, size));
   if (!fresh) throw std::bad_alloc();
   if (alignment == huge_page) madvise(fresh, size, MADV_HUGEPAGE);

@@ -16,22 +16,55 @@ namespace aegir {
 enum class Scalar : std::uint8_t { f32, f64, i32, i64 };
 
 constexpr std::size_t scalar_size(Scalar s) { return s == Scalar::f32 || s == Scalar::i32 ? 4 : 8; }
-constexpr std::string_view scalar_name(Scalar s) { return s == Scalar::f32 ? "float" : s == Scalar::f64 ? "double" : s == Scalar::i32 ? "int32" : "int64"; }
+constexpr std::string_view scalar_name(Scalar s) {
+  return s == Scalar::f32 ? "float" : s == Scalar::f64 ? "double" : s == Scalar::i32 ? "int32" : "int64";
+}
 
 /// What a type is in memory: components of one scalar, each component a plane of its own.
 template <class T>
 struct Element;
-template <> struct Element<float> { using Component = float; static constexpr Scalar scalar = Scalar::f32; static constexpr int components = 1; };
-template <> struct Element<double> { using Component = double; static constexpr Scalar scalar = Scalar::f64; static constexpr int components = 1; };
-template <> struct Element<std::int32_t> { using Component = std::int32_t; static constexpr Scalar scalar = Scalar::i32; static constexpr int components = 1; };
-template <> struct Element<std::int64_t> { using Component = std::int64_t; static constexpr Scalar scalar = Scalar::i64; static constexpr int components = 1; };
-template <> struct Element<Vec3f> { using Component = float; static constexpr Scalar scalar = Scalar::f32; static constexpr int components = 3; };
-template <> struct Element<Vec3d> { using Component = double; static constexpr Scalar scalar = Scalar::f64; static constexpr int components = 3; };
+template <>
+struct Element<float> {
+  using Component = float;
+  static constexpr Scalar scalar = Scalar::f32;
+  static constexpr int components = 1;
+};
+template <>
+struct Element<double> {
+  using Component = double;
+  static constexpr Scalar scalar = Scalar::f64;
+  static constexpr int components = 1;
+};
+template <>
+struct Element<std::int32_t> {
+  using Component = std::int32_t;
+  static constexpr Scalar scalar = Scalar::i32;
+  static constexpr int components = 1;
+};
+template <>
+struct Element<std::int64_t> {
+  using Component = std::int64_t;
+  static constexpr Scalar scalar = Scalar::i64;
+  static constexpr int components = 1;
+};
+template <>
+struct Element<Vec3f> {
+  using Component = float;
+  static constexpr Scalar scalar = Scalar::f32;
+  static constexpr int components = 3;
+};
+template <>
+struct Element<Vec3d> {
+  using Component = double;
+  static constexpr Scalar scalar = Scalar::f64;
+  static constexpr int components = 3;
+};
 
 /// Where values live. A face channel of float holds one value on the lower face of each cell along every axis.
 enum class Site : std::uint8_t { particle, cell, face, node };
 
-/// What becomes of a grid channel when buckets come and go: kept (and in checkpoints), or scratch that every step rewrites.
+/// What becomes of a grid channel when buckets come and go: kept (and in checkpoints), or scratch that every step
+/// rewrites.
 enum class Keep : std::uint8_t { scratch, between_steps };
 
 template <class T, Site S>
@@ -41,10 +74,14 @@ struct ChannelOf {
   T background{};  ///< of new particles, of cells outside every bucket
   Keep keep = S == Site::particle ? Keep::between_steps : Keep::scratch;
 };
-template <class T> using ParticleChannel = ChannelOf<T, Site::particle>;
-template <class T> using CellChannel = ChannelOf<T, Site::cell>;
-template <class T> using FaceChannel = ChannelOf<T, Site::face>;
-template <class T> using NodeChannel = ChannelOf<T, Site::node>;
+template <class T>
+using ParticleChannel = ChannelOf<T, Site::particle>;
+template <class T>
+using CellChannel = ChannelOf<T, Site::cell>;
+template <class T>
+using FaceChannel = ChannelOf<T, Site::face>;
+template <class T>
+using NodeChannel = ChannelOf<T, Site::node>;
 
 /// The declaration as run-time data, for everything that walks channels without knowing them.
 struct ChannelInfo {

@@ -23,7 +23,9 @@ void require_access(std::string_view owner, std::string_view channel, AccessMode
     if (a.mode == mode && a.halo >= halo) return;
     if (a.mode == AccessMode::write && mode == AccessMode::read && halo == 0) return;
   }
-  bug(fmt::format("task '{}' has not declared: {} channel '{}' of '{}' with halo {}", current->task, access_name(mode), channel, owner, halo), __FILE__, __LINE__);
+  bug(fmt::format("task '{}' has not declared: {} channel '{}' of '{}' with halo {}", current->task, access_name(mode),
+                  channel, owner, halo),
+      __FILE__, __LINE__);
 }
 
 }  // namespace aegir

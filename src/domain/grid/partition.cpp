@@ -16,7 +16,8 @@ Partition Partition::even(int ranks) {
   return p;
 }
 
-Partition Partition::by_weight(Comm& comm, std::span<const std::uint64_t> positions, std::span<const std::int64_t> weights) {
+Partition Partition::by_weight(Comm& comm, std::span<const std::uint64_t> positions,
+                               std::span<const std::int64_t> weights) {
   struct Entry {
     std::uint64_t position;
     std::int64_t weight;

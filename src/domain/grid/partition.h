@@ -18,8 +18,10 @@ class Partition {
   /// Equal stretches of the curve; where nothing is known yet.
   static Partition even(int ranks);
 
-  /// Cuts the curve so that every rank gets about the same weight. Each rank passes its own buckets; all get the same cuts.
-  static Partition by_weight(Comm& comm, std::span<const std::uint64_t> positions, std::span<const std::int64_t> weights);
+  /// Cuts the curve so that every rank gets about the same weight. Each rank passes its own buckets; all get the same
+  /// cuts.
+  static Partition by_weight(Comm& comm, std::span<const std::uint64_t> positions,
+                             std::span<const std::int64_t> weights);
 
   int owner(std::uint64_t position) const;
   int ranks() const { return static_cast<int>(cuts_.size()) + 1; }

@@ -14,8 +14,10 @@ namespace aegir {
 namespace {
 
 std::uint64_t hash(const BucketKey& k) {
-  return mix((static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.x)) << 42) ^ (static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.y)) << 21) ^
-             static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.z)) ^ (static_cast<std::uint64_t>(k.level) << 59));
+  return mix((static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.x)) << 42) ^
+             (static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.y)) << 21) ^
+             static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.coord.z)) ^
+             (static_cast<std::uint64_t>(k.level) << 59));
 }
 
 Bytes pack(std::span<const BucketKey> keys) {
@@ -32,11 +34,13 @@ std::vector<BucketKey> unpack(const Bytes& bytes) {
 
 /// Keeps the first of equal keys: places on the curve cost more than a look into a hash table.
 void drop_repetitions(std::vector<BucketKey>& keys) {
-  std::vector<std::int32_t> slots(std::bit_ceil(std::max<std::size_t>(16, std::min<std::size_t>(keys.size() * 2, 4096))), -1);
+  std::vector<std::int32_t> slots(
+      std::bit_ceil(std::max<std::size_t>(16, std::min<std::size_t>(keys.size() * 2, 4096))), -1);
   std::size_t kept = 0;
   const auto slot_of = [&](const BucketKey& k) {
     std::size_t slot = hash(k) & (slots.size() - 1);
-    while (slots[slot] >= 0 && !(keys[static_cast<std::size_t>(slots[slot])] == k)) slot = (slot + 1) & (slots.size() - 1);
+    while (slots[slot] >= 0 && !(keys[static_cast<std::size_t>(slots[slot])] == k))
+      slot = (slot + 1) & (slots.size() - 1);
     return slot;
   };
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -143,7 +147,8 @@ std::shared_ptr<const Topology> Topology::empty(double spacing, const Partition&
   return t;
 }
 
-std::shared_ptr<const Topology> Topology::build(double spacing, std::span<const BucketKey> wanted, const Partition& partition, Comm& comm) {
+std::shared_ptr<const Topology> Topology::build(double spacing, std::span<const BucketKey> wanted,
+                                                const Partition& partition, Comm& comm) {
   auto t = std::make_shared<Topology>();
   t->spacing_ = spacing;
   t->partition_ = partition;
@@ -171,7 +176,8 @@ void Topology::add_ghosts(Comm& comm) {
         const BucketKey neighbour{keys_[b].coord + neighbour_offset(n), 0};
         if (find(neighbour) >= 0 || !addressable(neighbour)) continue;
         const int owner = partition_.owner(curve_position(neighbour));
-        if (owner != comm.rank() && std::find(ranks[b].begin(), ranks[b].end(), owner) == ranks[b].end()) ranks[b].push_back(owner);
+        if (owner != comm.rank() && std::find(ranks[b].begin(), ranks[b].end(), owner) == ranks[b].end())
+          ranks[b].push_back(owner);
       }
   });
   std::vector<std::vector<std::int32_t>> send(static_cast<std::size_t>(comm.size()));
@@ -184,7 +190,9 @@ void Topology::add_ghosts(Comm& comm) {
     if (!boundary.empty()) outgoing.push_back({r, pack(boundary)});
   }
   std::vector<HaloPeer> peers(static_cast<std::size_t>(comm.size()));
-  for (int r = 0; r < comm.size(); ++r) peers[static_cast<std::size_t>(r)].rank = r, peers[static_cast<std::size_t>(r)].send = std::move(send[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < comm.size(); ++r)
+    peers[static_cast<std::size_t>(r)].rank = r,
+    peers[static_cast<std::size_t>(r)].send = std::move(send[static_cast<std::size_t>(r)]);
   // Ranks own increasing stretches of the curve, so arrivals in rank order are in curve order.
   for (const Message& m : comm.exchange(std::move(outgoing))) {
     HaloPeer& peer = peers[static_cast<std::size_t>(m.rank)];
@@ -220,10 +228,12 @@ void Topology::link_neighbours() {
         const BucketKey k{keys_[b].coord + neighbour_offset(n), keys_[b].level};
         int found = find(k);
         // Graded neighbours: the bucket that holds this place one level up, or the one at its corner one level down.
-        if (found < 0 && k.level + 1 < levels_) found = find({{k.coord.x >> 1, k.coord.y >> 1, k.coord.z >> 1}, k.level + 1});
+        if (found < 0 && k.level + 1 < levels_)
+          found = find({{k.coord.x >> 1, k.coord.y >> 1, k.coord.z >> 1}, k.level + 1});
         if (found < 0 && k.level > 0) {
           const Vec3i o = neighbour_offset(n);
-          found = find({{2 * k.coord.x + (o.x < 0), 2 * k.coord.y + (o.y < 0), 2 * k.coord.z + (o.z < 0)}, k.level - 1});
+          found =
+              find({{2 * k.coord.x + (o.x < 0), 2 * k.coord.y + (o.y < 0), 2 * k.coord.z + (o.z < 0)}, k.level - 1});
         }
         neighbours_[b][static_cast<std::size_t>(n)] = found;
       }
@@ -243,8 +253,8 @@ bool Topology::same_buckets(const Topology& o) const {
 }
 
 std::size_t Topology::memory_bytes() const {
-  return keys_.capacity() * sizeof(BucketKey) + curve_.capacity() * sizeof(std::uint64_t) + neighbours_.capacity() * sizeof(neighbours_[0]) +
-         slots_.capacity() * sizeof(std::int32_t);
+  return keys_.capacity() * sizeof(BucketKey) + curve_.capacity() * sizeof(std::uint64_t) +
+         neighbours_.capacity() * sizeof(neighbours_[0]) + slots_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace aegir

@@ -29,21 +29,24 @@ enum class Relation : std::uint8_t { absent, same, coarser, finer };
 /// Which buckets travel between this rank and one other in a halo exchange; both sides list them in curve order.
 struct HaloPeer {
   int rank = 0;
-  std::vector<std::int32_t> send;    ///< local buckets
-  std::int32_t first_ghost = 0;      ///< ghosts of one peer are contiguous
+  std::vector<std::int32_t> send;  ///< local buckets
+  std::int32_t first_ghost = 0;    ///< ghosts of one peer are contiguous
   std::int32_t ghost_count = 0;
 };
 
 class Topology {
  public:
   /// The buckets that any rank wants, each kept by its owner. Collective. Duplicates are fine; order does not matter.
-  static std::shared_ptr<const Topology> build(double spacing, std::span<const BucketKey> wanted, const Partition& partition, Comm& comm);
+  static std::shared_ptr<const Topology> build(double spacing, std::span<const BucketKey> wanted,
+                                               const Partition& partition, Comm& comm);
 
   /// No buckets yet.
   static std::shared_ptr<const Topology> empty(double spacing, const Partition& partition);
 
   double spacing() const { return spacing_; }  ///< cell size of level 0
-  double bucket_width(int b) const { return spacing_ * bucket_size * static_cast<double>(1 << keys_[static_cast<std::size_t>(b)].level); }
+  double bucket_width(int b) const {
+    return spacing_ * bucket_size * static_cast<double>(1 << keys_[static_cast<std::size_t>(b)].level);
+  }
   int local_count() const { return local_count_; }
   int total_count() const { return static_cast<int>(keys_.size()); }
   const BucketKey& key(int b) const { return keys_[static_cast<std::size_t>(b)]; }

@@ -24,7 +24,8 @@ namespace aegir {
 
 class NeighbourSearch {
  public:
-  explicit NeighbourSearch(const NeighbourSpans<Vec3f>& positions) : positions_(positions), tables_(std::make_unique<Table[]>(27)) {}
+  explicit NeighbourSearch(const NeighbourSpans<Vec3f>& positions)
+      : positions_(positions), tables_(std::make_unique<Table[]>(27)) {}
 
   /// Calls fn(neighbour_index, particle index in that bucket, squared distance in cells²) for every other particle at
   /// most `radius` cells (0 to 8) from particle i: by neighbour_index, then in canonical order. Two particles see each
@@ -50,7 +51,8 @@ class NeighbourSearch {
     const auto bucket_of = [](int cell) { return cell < 0 ? -1 : cell >= bucket_size ? 1 : 0; };
     for (int x = bucket_of(low.x); x <= bucket_of(high.x); ++x)
       for (int y = bucket_of(low.y); y <= bucket_of(high.y); ++y)
-        for (int z = bucket_of(low.z); z <= bucket_of(high.z); ++z) visit({x, y, z}, low, high, point, radius * radius, fn);
+        for (int z = bucket_of(low.z); z <= bucket_of(high.z); ++z)
+          visit({x, y, z}, low, high, point, radius * radius, fn);
   }
 
  private:
@@ -61,7 +63,8 @@ class NeighbourSearch {
   };
 
   static int cell_of(const ParticleSpan<const Vec3f>& p, std::size_t j) {
-    return cell_offset(static_cast<int>(p.plane[0][j]), static_cast<int>(p.plane[1][j]), static_cast<int>(p.plane[2][j]));
+    return cell_offset(static_cast<int>(p.plane[0][j]), static_cast<int>(p.plane[1][j]),
+                       static_cast<int>(p.plane[2][j]));
   }
 
   const Table& table(int n) {
@@ -95,7 +98,8 @@ class NeighbourSearch {
         const std::uint32_t end = cells.first[cell_offset(i, j, last.z) + 1];
         for (std::uint32_t q = cells.first[cell_offset(i, j, first.z)]; q < end; ++q) {
           // Difference first, then the shift: both change only their sign when seen from the other particle.
-          const float x = (p.plane[0][q] - point.x) + shift.x, y = (p.plane[1][q] - point.y) + shift.y, z = (p.plane[2][q] - point.z) + shift.z;
+          const float x = (p.plane[0][q] - point.x) + shift.x, y = (p.plane[1][q] - point.y) + shift.y,
+                      z = (p.plane[2][q] - point.z) + shift.z;
           const float distance2 = x * x + y * y + z * z;
           if (distance2 <= radius2) fn(n, std::size_t{q}, distance2);
         }

@@ -10,7 +10,8 @@ template <class T>
 ParticleSpan<T> span_of(ParticleStore& store, std::uint64_t first, std::size_t count) {
   using Component = typename Element<std::remove_const_t<T>>::Component;
   ParticleSpan<T> s;
-  for (int p = 0; p < Element<std::remove_const_t<T>>::components; ++p) s.plane[static_cast<std::size_t>(p)] = store.plane<Component>(p) + first;
+  for (int p = 0; p < Element<std::remove_const_t<T>>::components; ++p)
+    s.plane[static_cast<std::size_t>(p)] = store.plane<Component>(p) + first;
   s.count = count;
   return s;
 }
@@ -34,7 +35,9 @@ class ParticleRead {
   void finish(Exec&) {}
   std::int64_t bytes() const { return static_cast<std::int64_t>(system_->size() * sizeof(T)); }
   /// The bucket's particles, for reductions that run outside a kernel.
-  ParticleSpan<const T> operator()(int b) const { return detail::span_of<const T>(*store_, system_->first(b), system_->count(b)); }
+  ParticleSpan<const T> operator()(int b) const {
+    return detail::span_of<const T>(*store_, system_->first(b), system_->count(b));
+  }
 
  private:
   const ParticleSystem* system_;
@@ -75,7 +78,9 @@ class ParticleReadNeighbours {
   void load(View& v, int b) const {
     const auto& neighbours = topology().neighbours(b);
     for (std::size_t n = 0; n < 27; ++n)
-      v.span.at[n] = neighbours[n] < 0 ? ParticleSpan<const T>{} : detail::span_of<const T>(*store_, system_->first(neighbours[n]), system_->count(neighbours[n]));
+      v.span.at[n] = neighbours[n] < 0 ? ParticleSpan<const T>{}
+                                       : detail::span_of<const T>(*store_, system_->first(neighbours[n]),
+                                                                  system_->count(neighbours[n]));
   }
   void store(View&, int) const {}
   void finish(Exec&) {}

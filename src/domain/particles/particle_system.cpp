@@ -16,10 +16,14 @@ namespace {
 void put(std::byte* plane, Scalar scalar, std::size_t i, double value) {
   const auto as = [&]<class T>(T v) { std::memcpy(plane + i * sizeof(T), &v, sizeof(T)); };
   switch (scalar) {
-    case Scalar::f32: return as(static_cast<float>(value));
-    case Scalar::f64: return as(value);
-    case Scalar::i32: return as(static_cast<std::int32_t>(value));
-    case Scalar::i64: return as(static_cast<std::int64_t>(value));
+    case Scalar::f32:
+      return as(static_cast<float>(value));
+    case Scalar::f64:
+      return as(value);
+    case Scalar::i32:
+      return as(static_cast<std::int32_t>(value));
+    case Scalar::i64:
+      return as(static_cast<std::int64_t>(value));
   }
 }
 
@@ -43,7 +47,8 @@ ParticleSystem::ParticleSystem(std::string owner, double spacing, const Partitio
 }
 
 bool ParticleSystem::has(std::string_view channel) const {
-  return std::any_of(channels_.begin(), channels_.end(), [&](const ParticleStore& s) { return s.info.name == channel; });
+  return std::any_of(channels_.begin(), channels_.end(),
+                     [&](const ParticleStore& s) { return s.info.name == channel; });
 }
 
 ParticleStore& ParticleSystem::store(std::string_view name) {
@@ -51,7 +56,9 @@ ParticleStore& ParticleSystem::store(std::string_view name) {
     if (s.info.name == name) return s;
   bug(fmt::format("'{}' has no particle channel '{}'", owner_, name), __FILE__, __LINE__);
 }
-const ParticleStore& ParticleSystem::store(std::string_view name) const { return const_cast<ParticleSystem*>(this)->store(name); }
+const ParticleStore& ParticleSystem::store(std::string_view name) const {
+  return const_cast<ParticleSystem*>(this)->store(name);
+}
 
 void ParticleSystem::declare(const ChannelInfo& info) {
   AEGIR_ASSERT(info.components <= 3, "particle channels have at most three planes");
@@ -72,7 +79,8 @@ void ParticleSystem::declare(const ChannelInfo& info) {
 
 void ParticleSystem::resize_planes(std::size_t elements, std::size_t keep) {
   for (ParticleStore& s : channels_)
-    for (Buffer& plane : s.planes) plane.reserve(elements * scalar_size(s.info.scalar), keep * scalar_size(s.info.scalar));
+    for (Buffer& plane : s.planes)
+      plane.reserve(elements * scalar_size(s.info.scalar), keep * scalar_size(s.info.scalar));
 }
 
 ParticleBatch ParticleSystem::batch(std::size_t count) const {
@@ -106,13 +114,15 @@ void ParticleSystem::add(const ParticleBatch& batch) {
   for (const auto& column : batch.columns) {
     ParticleStore& s = store(column.info.name);
     for (std::size_t p = 0; p < column.planes.size(); ++p)
-      for (std::size_t i = 0; i < batch.size(); ++i) put(s.planes[p].data(), s.info.scalar, before + i, column.planes[p][i]);
+      for (std::size_t i = 0; i < batch.size(); ++i)
+        put(s.planes[p].data(), s.info.scalar, before + i, column.planes[p][i]);
   }
 }
 
 void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
   if (exec.comm.size() == 1 || s.ghosts_valid) return;
-  const std::size_t locals = static_cast<std::size_t>(topology_->local_count()), total = static_cast<std::size_t>(topology_->total_count());
+  const std::size_t locals = static_cast<std::size_t>(topology_->local_count()),
+                    total = static_cast<std::size_t>(topology_->total_count());
   if (!ghost_counts_valid_) {
     std::vector<std::uint64_t> counts(total, 0);
     for (std::size_t b = 0; b < locals; ++b) counts[b] = count(static_cast<int>(b));
@@ -144,14 +154,15 @@ void ParticleSystem::restore(std::shared_ptr<const Topology> topology, std::span
   for (std::size_t b = 0; b < counts.size(); ++b) first_[b + 1] = first_[b] + counts[b];
   arrivals_.clear();
   ghost_counts_valid_ = false;
-  canonical_ = false;
   padding_ = -1;
   for (ParticleStore& s : channels_) s.ghosts_valid = false;
   resize_planes(first_.back(), 0);
 }
 
 std::size_t ParticleSystem::memory_bytes() const {
-  std::size_t bytes = codes_.capacity() + movers_.capacity() + order_.capacity() + spare4_.capacity() + spare8_.capacity() + arrivals_.capacity() * sizeof(BucketKey) + first_.capacity() * sizeof(std::uint64_t) + topology_->memory_bytes();
+  std::size_t bytes = codes_.capacity() + movers_.capacity() + order_.capacity() + spare4_.capacity() +
+                      spare8_.capacity() + arrivals_.capacity() * sizeof(BucketKey) +
+                      first_.capacity() * sizeof(std::uint64_t) + topology_->memory_bytes();
   for (const ParticleStore& s : channels_)
     for (const Buffer& p : s.planes) bytes += p.capacity();
   return bytes;

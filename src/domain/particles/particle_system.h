@@ -29,8 +29,8 @@ namespace aegir {
 
 /// Channels that every particle system has.
 namespace particle {
-inline constexpr ParticleChannel<Vec3f> position{"P"};         // cells, relative to the bucket
-inline constexpr ParticleChannel<std::int64_t> id{"id"};       // never changes; its complement marks a particle for removal
+inline constexpr ParticleChannel<Vec3f> position{"P"};    // cells, relative to the bucket
+inline constexpr ParticleChannel<std::int64_t> id{"id"};  // never changes; its complement marks a particle for removal
 }  // namespace particle
 
 /// One particle channel's memory: a plane per component, [local particles | ghosts].
@@ -40,9 +40,13 @@ struct ParticleStore {
   bool ghosts_valid = false;
 
   template <class T>
-  T* plane(int p) { return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data()); }
+  T* plane(int p) {
+    return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data());
+  }
   template <class T>
-  const T* plane(int p) const { return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data()); }
+  const T* plane(int p) const {
+    return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data());
+  }
 };
 
 /// New particles on their way in: world positions and ids, and a value for every channel (its background until set).
@@ -71,19 +75,26 @@ struct ParticleSpan {
   std::size_t size() const { return count; }
   Value operator[](std::size_t i) const {
     AEGIR_CHECK(i < count, "particle index outside the bucket");
-    if constexpr (Element<Value>::components == 1) return plane[0][i];
-    else return {plane[0][i], plane[1][i], plane[2][i]};
+    if constexpr (Element<Value>::components == 1)
+      return plane[0][i];
+    else
+      return {plane[0][i], plane[1][i], plane[2][i]};
   }
   void set(std::size_t i, const Value& v) const {
     AEGIR_CHECK(i < count, "particle index outside the bucket");
-    if constexpr (Element<Value>::components == 1) plane[0][i] = v;
-    else plane[0][i] = v.x, plane[1][i] = v.y, plane[2][i] = v.z;
+    if constexpr (Element<Value>::components == 1)
+      plane[0][i] = v;
+    else
+      plane[0][i] = v.x, plane[1][i] = v.y, plane[2][i] = v.z;
   }
 };
 
-template <class T> class ParticleRead;
-template <class T> class ParticleWrite;
-template <class T> class ParticleReadNeighbours;
+template <class T>
+class ParticleRead;
+template <class T>
+class ParticleWrite;
+template <class T>
+class ParticleReadNeighbours;
 
 class ParticleSystem {
  public:
@@ -96,7 +107,9 @@ class ParticleSystem {
 
   /// Adds a channel; particles that exist get its background. Declaring the same channel again changes nothing.
   template <class T>
-  void declare(const ParticleChannel<T>& c) { declare(channel_info(c)); }
+  void declare(const ParticleChannel<T>& c) {
+    declare(channel_info(c));
+  }
   void declare(const ChannelInfo& info);
   bool has(std::string_view channel) const;
 
@@ -104,7 +117,9 @@ class ParticleSystem {
   std::size_t size() const { return first_[static_cast<std::size_t>(topology_->local_count())]; }
   std::int64_t global_size(Comm& comm) const { return comm.sum(static_cast<std::int64_t>(size())); }
   std::uint64_t first(int bucket) const { return first_[static_cast<std::size_t>(bucket)]; }
-  std::size_t count(int bucket) const { return first_[static_cast<std::size_t>(bucket) + 1] - first_[static_cast<std::size_t>(bucket)]; }
+  std::size_t count(int bucket) const {
+    return first_[static_cast<std::size_t>(bucket) + 1] - first_[static_cast<std::size_t>(bucket)];
+  }
 
   /// An empty batch with this system's channels.
   ParticleBatch batch(std::size_t count) const;
@@ -149,9 +164,8 @@ class ParticleSystem {
   std::deque<ParticleStore> channels_;
   std::vector<std::uint64_t> first_;  // per bucket, local then (once exchanged) ghosts
   bool ghost_counts_valid_ = false;
-  std::vector<BucketKey> arrivals_;   // buckets of the particles behind size(), not yet sorted in
-  bool canonical_ = true;             // particles are sorted by cell and id inside their buckets, as of the last rebucket()
-  int padding_ = 0;                   // layers of empty buckets the topology was built with; -1 unknown
+  std::vector<BucketKey> arrivals_;                  // buckets of the particles behind size(), not yet sorted in
+  int padding_ = 0;                                  // layers of empty buckets the topology was built with; -1 unknown
   Buffer codes_, movers_, order_, spare4_, spare8_;  // scratch of rebucket(), kept to avoid page faults
 };
 

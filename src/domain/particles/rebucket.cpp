@@ -1,5 +1,6 @@
-// Rebucketing. Per particle it reads position and id (20 bytes) and writes a 2-byte code, reads code and id and writes a
-// 4-byte order, and moves every plane once (order, read, write-allocate, write): about 40 + 4·(bytes of its channels).
+// Rebucketing. Per particle it reads position and id (20 bytes) and writes a 2-byte code, reads code and id and writes
+// a 4-byte order, and moves every plane once (order, read, write-allocate, write): about 40 + 4·(bytes of its
+// channels).
 //
 //   classify   where each particle lies now: a cell of its bucket, elsewhere, or removed
 //   depart     those that left, listed by the neighbouring bucket they go to; the few that go farther are strangers
@@ -57,9 +58,13 @@ std::size_t classify_run(const float* x, const float* y, const float* z, const s
   return stay;
 }
 
-bool ascending(const std::uint16_t* code, std::size_t count) {
+/// True when cells, and ids inside a cell, ascend already.
+bool in_order(const std::uint16_t* code, const std::int64_t* id, std::size_t count) {
   unsigned descents = 0;
   for (std::size_t i = 1; i < count; ++i) descents |= static_cast<unsigned>(code[i] < code[i - 1]);
+  if (descents) return false;
+  for (std::size_t i = 1; i < count; ++i)
+    descents |= static_cast<unsigned>((code[i] == code[i - 1]) & (id[i] < id[i - 1]));
   return descents == 0;
 }
 
@@ -88,7 +93,8 @@ class Rebucketer {
       gather();
     }
     std::int64_t bytes = 0;
-    for (const ParticleStore& c : s_.channels_) bytes += static_cast<std::int64_t>(4 * c.info.bytes_per_element() * s_.size());
+    for (const ParticleStore& c : s_.channels_)
+      bytes += static_cast<std::int64_t>(4 * c.info.bytes_per_element() * s_.size());
     exec_.profile.kernel("rebucket", watch.seconds(), bytes + static_cast<std::int64_t>(40 * s_.size()));
     return {};
   }
@@ -113,7 +119,8 @@ class Rebucketer {
   void classify_bucket(std::size_t b) {
     const std::size_t first = s_.first(static_cast<int>(b)), count = s_.count(static_cast<int>(b));
     std::uint16_t* code = codes() + first;
-    std::size_t stay = classify_run(p(0) + first, p(1) + first, p(2) + first, ids_.plane<std::int64_t>(0) + first, count, code);
+    const std::int64_t* id = ids_.plane<std::int64_t>(0) + first;
+    std::size_t stay = classify_run(p(0) + first, p(1) + first, p(2) + first, id, count, code);
     if (moved_partition_ && partition_.owner(s_.topology_->curve(static_cast<int>(b))) != exec_.comm.rank()) {
       for (std::size_t i = 0; i < count; ++i)
         if (code[i] != code_removed) code[i] = code_left;
@@ -121,7 +128,7 @@ class Rebucketer {
     }
     stay_[b] = static_cast<std::uint32_t>(stay);
     if (stay < count) leaving_[b] = static_cast<std::uint32_t>(std::count(code, code + count, code_left));
-    settled_[b] = stay == count && s_.canonical_ && ascending(code, count);
+    settled_[b] = stay == count && in_order(code, id, count);
   }
 
   /// Lists those that leave, bucket by bucket, sorted by the neighbour they go to.
@@ -141,7 +148,8 @@ class Rebucketer {
     });
   }
 
-  void depart_bucket(int b, std::uint32_t at, std::vector<Arrival>& left, std::vector<std::uint8_t>& direction, std::vector<Stranger>& far) {
+  void depart_bucket(int b, std::uint32_t at, std::vector<Arrival>& left, std::vector<std::uint8_t>& direction,
+                     std::vector<Stranger>& far) {
     auto& segment = segments_[static_cast<std::size_t>(b)];
     segment.fill(at);
     if (leaving_[static_cast<std::size_t>(b)] == 0) return;
@@ -168,7 +176,8 @@ class Rebucketer {
     for (std::size_t i = 0; i < near; ++i) movers()[cursor[direction[i]]++] = left[i];
   }
 
-  /// Moves the origin of a particle's position to the bucket it lies in; the neighbour it goes to, or -1 for a stranger.
+  /// Moves the origin of a particle's position to the bucket it lies in; the neighbour it goes to, or -1 for a
+  /// stranger.
   int rebase(int b, std::size_t i, std::vector<Stranger>& far) {
     Vec3i steps;
     for (int a = 0; a < 3; ++a) {
@@ -202,7 +211,9 @@ class Rebucketer {
 
   void fail() {
     std::lock_guard lock(mutex_);
-    failure_ = simulation_error("object '{}': a particle position (channel P) is not finite or lies more than {} buckets from the origin", s_.owner_, coordinate_limit);
+    failure_ = simulation_error(
+        "object '{}': a particle position (channel P) is not finite or lies more than {} buckets from the origin",
+        s_.owner_, coordinate_limit);
   }
 
   /// Sends strangers whose place another rank owns, with all their channels; takes in what others send.
@@ -211,15 +222,18 @@ class Rebucketer {
     std::vector<Stranger> here;
     for (const Stranger& m : strangers_) {
       const int owner = partition_.owner(curve_position(m.key));
-      if (owner == exec_.comm.rank()) here.push_back(m);
-      else away[static_cast<std::size_t>(owner)].push_back(m);
+      if (owner == exec_.comm.rank())
+        here.push_back(m);
+      else
+        away[static_cast<std::size_t>(owner)].push_back(m);
     }
     strangers_ = std::move(here);
     std::size_t record = sizeof(BucketKey);
     for (const ParticleStore& c : s_.channels_) record += c.info.bytes_per_element();
     std::vector<Message> outgoing;
     for (int r = 0; r < exec_.comm.size(); ++r)
-      if (const auto& group = away[static_cast<std::size_t>(r)]; !group.empty()) outgoing.push_back({r, pack(group, record)});
+      if (const auto& group = away[static_cast<std::size_t>(r)]; !group.empty())
+        outgoing.push_back({r, pack(group, record)});
     std::size_t end = s_.size() + s_.arrivals_.size();
     for (const Message& m : exec_.comm.exchange(std::move(outgoing))) {
       s_.resize_planes(end + m.bytes.size() / record, end);
@@ -281,10 +295,13 @@ class Rebucketer {
     std::vector<BucketKey> fresh;
     for (const Stranger& m : strangers_) {
       const int b = old.find(m.key);
-      if (b >= 0 && b < old.local_count()) occupied[static_cast<std::size_t>(b)] = 1;
-      else if (fresh.empty() || !(fresh.back() == m.key)) fresh.push_back(m.key);
+      if (b >= 0 && b < old.local_count())
+        occupied[static_cast<std::size_t>(b)] = 1;
+      else if (fresh.empty() || !(fresh.back() == m.key))
+        fresh.push_back(m.key);
     }
-    bool other_buckets = moved_partition_ || padding_ != s_.padding_ || !fresh.empty(), unsorted = !strangers_.empty() || !s_.arrivals_.empty();
+    bool other_buckets = moved_partition_ || padding_ != s_.padding_ || !fresh.empty(),
+         unsorted = !strangers_.empty() || !s_.arrivals_.empty();
     for (std::size_t b = 0; b < old_count(); ++b) {
       other_buckets |= occupied[b] != (s_.count(static_cast<int>(b)) > 0);
       unsorted |= !settled_[b] || incoming_[b];
@@ -319,7 +336,8 @@ class Rebucketer {
     });
     for (std::size_t b = 0; b < buckets; ++b) {
       const auto from = static_cast<std::size_t>(source[b]);
-      first_[b + 1] = first_[b] + (source[b] >= 0 ? stay_[from] + incoming_[from] : 0) + (group_first_[b + 1] - group_first_[b]);
+      first_[b + 1] =
+          first_[b] + (source[b] >= 0 ? stay_[from] + incoming_[from] : 0) + (group_first_[b + 1] - group_first_[b]);
     }
     s_.order_.reserve(first_.back() * sizeof(std::uint32_t) * 9 / 8, 0);
     reserve_spare(ids_.planes[0], s_.spare8_, sizeof(std::int64_t));
@@ -341,14 +359,16 @@ class Rebucketer {
     std::partial_sum(group_first_.begin(), group_first_.end(), group_first_.begin());
     std::vector<std::uint32_t> cursor(group_first_.begin(), group_first_.end() - 1);
     group_.resize(strangers_.size());
-    for (std::size_t i = 0; i < strangers_.size(); ++i) group_[cursor[static_cast<std::size_t>(target[i])]++] = strangers_[i].index;
+    for (std::size_t i = 0; i < strangers_.size(); ++i)
+      group_[cursor[static_cast<std::size_t>(target[i])]++] = strangers_[i].index;
   }
 
   void sort_bucket(CellSorter& sorter, std::size_t b, int source) {
     const std::int64_t* id = ids_.plane<std::int64_t>(0);
     std::uint32_t* out = order() + first_[b];
     auto* out_id = reinterpret_cast<std::int64_t*>(s_.spare8_.data()) + first_[b];
-    const std::size_t start = source < 0 ? 0 : s_.first(source), count = source < 0 || !stay_[static_cast<std::size_t>(source)] ? 0 : s_.count(source);
+    const std::size_t start = source < 0 ? 0 : s_.first(source),
+                      count = source < 0 || !stay_[static_cast<std::size_t>(source)] ? 0 : s_.count(source);
     const bool alone = source < 0 || incoming_[static_cast<std::size_t>(source)] == 0;
     if (alone && group_first_[b] == group_first_[b + 1] && (count == 0 || settled_[static_cast<std::size_t>(source)])) {
       std::iota(out, out + count, static_cast<std::uint32_t>(start));
@@ -356,7 +376,10 @@ class Rebucketer {
       return;
     }
     sorter.arrivals.clear();
-    if (source >= 0) for_each_segment(source, [&](std::uint32_t begin, std::uint32_t end) { sorter.arrivals.insert(sorter.arrivals.end(), movers() + begin, movers() + end); });
+    if (source >= 0)
+      for_each_segment(source, [&](std::uint32_t begin, std::uint32_t end) {
+        sorter.arrivals.insert(sorter.arrivals.end(), movers() + begin, movers() + end);
+      });
     for (std::uint32_t g = group_first_[b]; g < group_first_[b + 1]; ++g) {
       const std::uint32_t i = group_[g];
       sorter.arrivals.push_back({i, cell_code(p(0)[i], p(1)[i], p(2)[i])});
@@ -387,15 +410,16 @@ class Rebucketer {
       c.ghosts_valid = false;
       if (&c == &ids_) continue;  // sort() has moved them
       for (Buffer& plane : c.planes) {
-        if (scalar_size(c.info.scalar) == 4) gather_plane<std::uint32_t>(plane, s_.spare4_);
-        else gather_plane<std::uint64_t>(plane, s_.spare8_);
+        if (scalar_size(c.info.scalar) == 4)
+          gather_plane<std::uint32_t>(plane, s_.spare4_);
+        else
+          gather_plane<std::uint64_t>(plane, s_.spare8_);
       }
     }
     s_.first_ = std::move(first_);
     s_.topology_ = std::move(next_);
     s_.arrivals_ = {};
     s_.ghost_counts_valid_ = false;
-    s_.canonical_ = true;
   }
 
   ParticleSystem& s_;
@@ -416,6 +440,8 @@ class Rebucketer {
   std::vector<std::uint64_t> first_;
 };
 
-Status ParticleSystem::rebucket(Exec& exec, const Partition& partition, int padding) { return Rebucketer(*this, exec, partition, padding).run(); }
+Status ParticleSystem::rebucket(Exec& exec, const Partition& partition, int padding) {
+  return Rebucketer(*this, exec, partition, padding).run();
+}
 
 }  // namespace aegir

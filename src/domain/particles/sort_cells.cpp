@@ -11,7 +11,8 @@ constexpr int block = 8;
 /// Puts one cell's particles in order of id. Each finds its rank by counting smaller ids: no branch depends on data.
 /// `id` may be read up to a whole block beyond `count`.
 template <int Blocks>
-bool rank_sort(const std::uint32_t* index, const std::int64_t* id, int count, std::uint32_t* out, std::int64_t* out_id) {
+bool rank_sort(const std::uint32_t* index, const std::int64_t* id, int count, std::uint32_t* out,
+               std::int64_t* out_id) {
   std::int64_t padded[Blocks * block];
   for (int i = 0; i < Blocks * block; ++i) padded[i] = i < count ? id[i] : INT64_MAX;
   int ranks = 0;
@@ -26,16 +27,20 @@ bool rank_sort(const std::uint32_t* index, const std::int64_t* id, int count, st
   return ranks == count * (count - 1) / 2;  // not so where an id occurs twice
 }
 
-void general_sort(const std::uint32_t* index, const std::int64_t* id, int count, std::uint32_t* out, std::int64_t* out_id) {
+void general_sort(const std::uint32_t* index, const std::int64_t* id, int count, std::uint32_t* out,
+                  std::int64_t* out_id) {
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return id[a] != id[b] ? id[a] < id[b] : index[a] < index[b]; });
-  for (int i = 0; i < count; ++i) out[i] = index[order[static_cast<std::size_t>(i)]], out_id[i] = id[order[static_cast<std::size_t>(i)]];
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return id[a] != id[b] ? id[a] < id[b] : index[a] < index[b]; });
+  for (int i = 0; i < count; ++i)
+    out[i] = index[order[static_cast<std::size_t>(i)]], out_id[i] = id[order[static_cast<std::size_t>(i)]];
 }
 
 }  // namespace
 
-void CellSorter::sort(const std::uint16_t* code, std::uint32_t start, std::size_t count, const std::int64_t* id, std::uint32_t* out, std::int64_t* out_id) {
+void CellSorter::sort(const std::uint16_t* code, std::uint32_t start, std::size_t count, const std::int64_t* id,
+                      std::uint32_t* out, std::int64_t* out_id) {
   // Those that leave go to a bin behind the cells: no branch for what cannot be predicted.
   constexpr std::uint32_t bins = bucket_cells + 1;
   const auto bin = [](std::uint16_t c) { return std::min<std::uint32_t>(c, bucket_cells); };
@@ -62,9 +67,12 @@ void CellSorter::sort(const std::uint16_t* code, std::uint32_t start, std::size_
     const int n = static_cast<int>(end[c] - begin);
     if (n == 0) continue;
     bool sorted = false;
-    if (n <= block) sorted = rank_sort<1>(index + begin, ids + begin, n, out + begin, out_id + begin);
-    else if (n <= 2 * block) sorted = rank_sort<2>(index + begin, ids + begin, n, out + begin, out_id + begin);
-    else if (n <= 4 * block) sorted = rank_sort<4>(index + begin, ids + begin, n, out + begin, out_id + begin);
+    if (n <= block)
+      sorted = rank_sort<1>(index + begin, ids + begin, n, out + begin, out_id + begin);
+    else if (n <= 2 * block)
+      sorted = rank_sort<2>(index + begin, ids + begin, n, out + begin, out_id + begin);
+    else if (n <= 4 * block)
+      sorted = rank_sort<4>(index + begin, ids + begin, n, out + begin, out_id + begin);
     if (!sorted) general_sort(index + begin, ids + begin, n, out + begin, out_id + begin);
   }
 }

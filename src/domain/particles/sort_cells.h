@@ -21,7 +21,8 @@ class CellSorter {
 
   /// Sorts `arrivals` and those of [start, start + count) whose code is a cell. Writes for each place of the new order
   /// the index of the particle that goes there, and its id; `id` is the whole plane.
-  void sort(const std::uint16_t* code, std::uint32_t start, std::size_t count, const std::int64_t* id, std::uint32_t* out, std::int64_t* out_id);
+  void sort(const std::uint16_t* code, std::uint32_t start, std::size_t count, const std::int64_t* id,
+            std::uint32_t* out, std::int64_t* out_id);
 
  private:
   std::vector<std::uint32_t> index_;

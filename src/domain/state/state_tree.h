@@ -23,8 +23,12 @@ class StateTree {
  public:
   explicit StateTree(std::string name = {}) : name_(std::move(name)) {}
 
-  StateTree& add(std::string name, ParticleSystem& particles) { return particles_.push_back({std::move(name), &particles}), *this; }
-  StateTree& add(std::string name, DiscreteVolume& volume) { return volumes_.push_back({std::move(name), &volume}), *this; }
+  StateTree& add(std::string name, ParticleSystem& particles) {
+    return particles_.push_back({std::move(name), &particles}), *this;
+  }
+  StateTree& add(std::string name, DiscreteVolume& volume) {
+    return volumes_.push_back({std::move(name), &volume}), *this;
+  }
   StateTree& record(std::string name, Record record) { return records_.push_back({std::move(name), record}), *this; }
   /// A subtree, e.g. of an Action that keeps state about this Object.
   StateTree& child(std::string name) { return children_.emplace_back(std::move(name)); }
@@ -41,7 +45,8 @@ class StateTree {
   const std::deque<StateTree>& children() const { return children_; }
 
   /// Calls visit(path, node) for this tree and all below it, parents first.
-  void walk(const std::function<void(const std::string& path, const StateTree& node)>& visit, const std::string& prefix = {}) const {
+  void walk(const std::function<void(const std::string& path, const StateTree& node)>& visit,
+            const std::string& prefix = {}) const {
     const std::string path = prefix.empty() ? name_ : prefix + "/" + name_;
     visit(path, *this);
     for (const StateTree& c : children_) c.walk(visit, path);

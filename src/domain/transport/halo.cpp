@@ -34,10 +34,13 @@ void exchange(Comm& comm, const Topology& topology, std::byte* data, Range range
 
 void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::size_t bucket_bytes) {
   if (comm.size() == 1) return;
-  exchange(comm, topology, data, [=](int b) { return std::pair{static_cast<std::size_t>(b) * bucket_bytes, bucket_bytes}; });
+  exchange(comm, topology, data, [=](int b) {
+    return std::pair{static_cast<std::size_t>(b) * bucket_bytes, bucket_bytes};
+  });
 }
 
-void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::span<const std::uint64_t> first, std::size_t element_bytes) {
+void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::span<const std::uint64_t> first,
+                   std::size_t element_bytes) {
   if (comm.size() == 1) return;
   exchange(comm, topology, data, [=](int b) {
     const auto i = static_cast<std::size_t>(b);

@@ -13,6 +13,7 @@ namespace aegir {
 void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::size_t bucket_bytes);
 
 /// The same for runs of different length: bucket b holds elements [first[b], first[b+1]) of `element_bytes` each.
-void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::span<const std::uint64_t> first, std::size_t element_bytes);
+void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::span<const std::uint64_t> first,
+                   std::size_t element_bytes);
 
 }  // namespace aegir

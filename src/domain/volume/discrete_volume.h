@@ -2,7 +2,8 @@
 //
 //   DiscreteVolume volume("water", topology);
 //   volume.declare(pressure);
-//   for_each_bucket(exec, "jacobi", volume.topology(), jacobi, volume.read<Star<1>>(pressure), volume.write(next_pressure));
+//   for_each_bucket(exec, "jacobi", volume.topology(), jacobi, volume.read<Star<1>>(pressure),
+//   volume.write(next_pressure));
 #pragma once
 
 #include <deque>
@@ -16,11 +17,16 @@
 
 namespace aegir {
 
-template <class T, int Planes, class Pad> class GridReadHalo;
-template <class T, int Planes> class GridRead;
-template <class T, int Planes> class GridWrite;
-template <class T, int Planes> class GridOverwrite;
-template <class T, int Planes, class Pad> class GridAdd;
+template <class T, int Planes, class Pad>
+class GridReadHalo;
+template <class T, int Planes>
+class GridRead;
+template <class T, int Planes>
+class GridWrite;
+template <class T, int Planes>
+class GridOverwrite;
+template <class T, int Planes, class Pad>
+class GridAdd;
 
 /// One channel's memory: a plane per component, each contiguous over all buckets, ghosts last.
 struct GridStore {
@@ -29,16 +35,21 @@ struct GridStore {
   bool ghosts_valid = false;
 
   template <class T>
-  T* plane(int p) { return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data()); }
+  T* plane(int p) {
+    return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data());
+  }
   template <class T>
-  const T* plane(int p) const { return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data()); }
+  const T* plane(int p) const {
+    return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data());
+  }
   std::size_t bucket_bytes() const { return scalar_size(info.scalar) * bucket_cells; }
 };
 
 class DiscreteVolume {
  public:
   /// `owner` is the Object whose name accesses are declared under.
-  DiscreteVolume(std::string owner, std::shared_ptr<const Topology> topology) : owner_(std::move(owner)), topology_(std::move(topology)) {}
+  DiscreteVolume(std::string owner, std::shared_ptr<const Topology> topology)
+      : owner_(std::move(owner)), topology_(std::move(topology)) {}
 
   const std::string& owner() const { return owner_; }
   const Topology& topology() const { return *topology_; }
@@ -46,10 +57,14 @@ class DiscreteVolume {
 
   /// Adds a channel, filled with its background; declaring the same channel again changes nothing.
   template <class T, Site S>
-  void declare(const ChannelOf<T, S>& c) { declare(channel_info(c)); }
+  void declare(const ChannelOf<T, S>& c) {
+    declare(channel_info(c));
+  }
   void declare(const ChannelInfo& info);
 
-  /// Moves to other buckets: kept channels carry their values over, new buckets hold the background.
+  /// Moves to other buckets: kept channels carry their values over, new buckets hold the background. For a topology
+  /// with the same partition, or where the values are read anew; buckets that another rank held do not bring their
+  /// values.
   void adopt(std::shared_ptr<const Topology> topology);
   /// The same where buckets may have changed their rank: kept channels follow them. Collective.
   void adopt(Comm& comm, std::shared_ptr<const Topology> topology);

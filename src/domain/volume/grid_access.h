@@ -29,8 +29,11 @@ struct CellSpan {
   T& operator[](int cell) const { return values[cell]; }
   T* row(int i, int j) const { return values + cell_offset(i, j, 0); }
   /// The row (i, j) as one SIMD value.
-  Row<std::remove_const_t<T>> line(int i, int j) const { return load_row<std::remove_const_t<T>>(row(i, j)); }
-  void set_line(int i, int j, const Row<std::remove_const_t<T>>& value) const { store_row(row(i, j), value); }
+  auto line(int i, int j) const requires FitsRow<T> { return load_row<std::remove_const_t<T>>(row(i, j)); }
+  template <class Value>
+  void set_line(int i, int j, const Value& value) const requires FitsRow<T> {
+    store_row(row(i, j), value);
+  }
 };
 
 /// What accessors share: the store, and where its planes start.
@@ -42,7 +45,9 @@ class GridAccess {
 
  protected:
   T* bucket(int b, int p) const { return store_->plane<T>(p) + static_cast<std::size_t>(b) * bucket_cells; }
-  std::int64_t plane_bytes() const { return std::int64_t{topology_->local_count()} * bucket_cells * static_cast<std::int64_t>(sizeof(T)) * Planes; }
+  std::int64_t plane_bytes() const {
+    return std::int64_t{topology_->local_count()} * bucket_cells * static_cast<std::int64_t>(sizeof(T)) * Planes;
+  }
   /// Whether the channel may well be in the caches still when the next kernel runs.
   bool fits_caches() const { return plane_bytes() < std::int64_t{64} << 20; }
   const Topology* topology_;
@@ -54,8 +59,10 @@ template <class Plane, int Planes>
 struct Views {
   std::array<Plane, static_cast<std::size_t>(Planes)> plane;
   decltype(auto) get() {
-    if constexpr (Planes == 1) return (plane[0]);
-    else return (plane);
+    if constexpr (Planes == 1)
+      return (plane[0]);
+    else
+      return (plane);
   }
 };
 
@@ -99,7 +106,10 @@ struct CellTile {
   }
   T& operator[](int cell) { return values[cell]; }
   T* row(int i, int j) { return values + cell_offset(i, j, 0); }
-  void set_line(int i, int j, const Row<T>& value) { store_row(row(i, j), value); }
+  template <class Value>
+  void set_line(int i, int j, const Value& value) requires FitsRow<T> {
+    store_row(row(i, j), value);
+  }
 };
 
 /// The kernel writes every cell and reads none. What does not fit the caches goes around them, which saves reading the
@@ -117,9 +127,11 @@ class GridOverwrite : public GridAccess<T, Planes> {
   void store(View& v, int b) const {
     for (int p = 0; p < Planes; ++p) {
       const T* from = v.plane[static_cast<std::size_t>(p)].values;
-      if (around_caches_) copy_around_caches(this->bucket(b, p), from, sizeof(T) * bucket_cells);
+      T* to = this->bucket(b, p);
+      if (around_caches_)
+        copy_around_caches(to, from, sizeof(T) * bucket_cells);
       else
-        for (int c = 0; c < bucket_cells; c += bucket_size) store_row(this->bucket(b, p) + c, load_row(from + c));
+        for (int c = 0; c < bucket_cells; c += bucket_size) detail::copy_run<bucket_size>(to + c, from + c);
     }
   }
   void end_range() const {
@@ -139,12 +151,15 @@ class GridReadHalo : public GridAccess<T, Planes> {
   using View = Views<PaddedTile<T, Pad::width>, Planes>;
   void prepare(Exec& exec) {
     if (this->store_->ghosts_valid || exec.comm.size() == 1) return;
-    for (Buffer& plane : this->store_->planes) exchange_halo(exec.comm, *this->topology_, plane.data(), this->store_->bucket_bytes());
+    for (Buffer& plane : this->store_->planes)
+      exchange_halo(exec.comm, *this->topology_, plane.data(), this->store_->bucket_bytes());
     this->store_->ghosts_valid = true;
   }
   void load(View& v, int b) const {
     for (int p = 0; p < Planes; ++p)
-      load_tile<Pad>(v.plane[static_cast<std::size_t>(p)], *this->topology_, b, std::as_const(*this->store_).template plane<T>(p), static_cast<T>(this->store_->info.background[p]));
+      load_tile<Pad>(v.plane[static_cast<std::size_t>(p)], *this->topology_, b,
+                     std::as_const(*this->store_).template plane<T>(p),
+                     static_cast<T>(this->store_->info.background[p]));
   }
   void prefetch(int b) const {
     if (this->fits_caches() || b + read_ahead >= this->topology_->local_count()) return;
@@ -165,7 +180,8 @@ struct AddTile {
   AddTile() {}  // zeroed bucket by bucket
 
   T& operator()(int i, int j, int k) {
-    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && k >= -Width && k < 8 + Width, "add beyond the declared halo");
+    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && k >= -Width && k < 8 + Width,
+                "add beyond the declared halo");
     return values[((i + Width) * side + (j + Width)) * side + k + Width];
   }
 };
@@ -182,25 +198,32 @@ class GridAdd : public GridAccess<T, Planes> {
 
   void prepare(Exec&) {
     this->store_->ghosts_valid = false;
-    for (Buffer& tiles : tiles_) tiles.reserve(tile_bytes * static_cast<std::size_t>(this->topology_->total_count()), 0);
+    for (Buffer& tiles : tiles_)
+      tiles.reserve(tile_bytes * static_cast<std::size_t>(this->topology_->total_count()), 0);
   }
   void load(View& v, int) const {
     for (Tile& t : v.plane) std::fill(std::begin(t.values), std::end(t.values), T{});
   }
   void store(View& v, int b) {
-    for (std::size_t p = 0; p < Planes; ++p) std::memcpy(tiles_[p].data() + static_cast<std::size_t>(b) * tile_bytes, v.plane[p].values, tile_bytes);
+    for (std::size_t p = 0; p < Planes; ++p)
+      std::memcpy(tiles_[p].data() + static_cast<std::size_t>(b) * tile_bytes, v.plane[p].values, tile_bytes);
   }
   void finish(Exec& exec) {
     for (int p = 0; p < Planes; ++p) {
       Buffer& tiles = tiles_[static_cast<std::size_t>(p)];
       exchange_halo(exec.comm, *this->topology_, tiles.data(), tile_bytes);
       const T* data = reinterpret_cast<const T*>(tiles.data());
-      parallel_for(0, static_cast<std::size_t>(this->topology_->local_count()), 8, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t b = begin; b < end; ++b) gather(static_cast<int>(b), data, this->bucket(static_cast<int>(b), p));
-      });
+      parallel_for(0, static_cast<std::size_t>(this->topology_->local_count()), 8,
+                   [&](std::size_t begin, std::size_t end) {
+                     for (std::size_t b = begin; b < end; ++b)
+                       gather(static_cast<int>(b), data, this->bucket(static_cast<int>(b), p));
+                   });
     }
   }
-  std::int64_t bytes() const { return 2 * this->plane_bytes() + 3 * Planes * this->topology_->local_count() * static_cast<std::int64_t>(tile_bytes); }
+  std::int64_t bytes() const {
+    return 2 * this->plane_bytes() +
+           3 * Planes * this->topology_->local_count() * static_cast<std::int64_t>(tile_bytes);
+  }
 
  private:
   static constexpr std::size_t tile_bytes = sizeof(T) * Tile::cells;
@@ -220,7 +243,9 @@ class GridAdd : public GridAccess<T, Planes> {
     const auto last = [](int d) { return d < 0 ? width : bucket_size; };
     for (int i = first(o.x); i < last(o.x); ++i)
       for (int j = first(o.y); j < last(o.y); ++j) {
-        const T* in = tile + ((i - bucket_size * o.x + width) * Tile::side + (j - bucket_size * o.y + width)) * Tile::side + width - bucket_size * o.z;
+        const T* in = tile +
+                      ((i - bucket_size * o.x + width) * Tile::side + (j - bucket_size * o.y + width)) * Tile::side +
+                      width - bucket_size * o.z;
         for (int k = first(o.z); k < last(o.z); ++k) out[cell_offset(i, j, k)] += in[k];
       }
   }

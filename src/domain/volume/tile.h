@@ -9,10 +9,6 @@
 
 namespace aegir {
 
-// Rows are passed by value between inline functions only.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace detail {
 template <class T>
 struct RowOf {
@@ -20,23 +16,28 @@ struct RowOf {
 };
 }  // namespace detail
 
-/// Eight values along z as one SIMD value: + - * / and comparisons work on all of them, scalars spread.
+/// Scalars of which eight make one vector register of every CPU we run on.
 template <class T>
+concept FitsRow = sizeof(T) == 4;
+
+/// Eight values along z as one SIMD value: + - * / and comparisons work on all of them, scalars spread.
+template <FitsRow T>
 using Row = typename detail::RowOf<T>::type;
 
 /// Eight values from anywhere in memory.
-template <class T>
+template <FitsRow T>
 inline Row<T> load_row(const T* from) {
   Row<T> row;
   std::memcpy(&row, from, sizeof row);
   return row;
 }
-template <class T>
+template <FitsRow T>
 inline void store_row(T* to, const Row<T>& row) {
   std::memcpy(to, &row, sizeof row);
 }
 
-/// Halo<h>: the full cube of neighbours h cells around the bucket.  Star<h>: only across the six faces (7-point stencils).
+/// Halo<h>: the full cube of neighbours h cells around the bucket.  Star<h>: only across the six faces (7-point
+/// stencils).
 template <int Width>
 struct Halo {
   static constexpr int width = Width;
@@ -61,12 +62,15 @@ struct PaddedTile {
 
   /// Value at cell (i, j, k), each in [-Width, 8 + Width).
   T operator()(int i, int j, int k) const {
-    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && k >= -Width && k < 8 + Width, "read beyond the declared halo");
+    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && k >= -Width && k < 8 + Width,
+                "read beyond the declared halo");
     return row(i, j)[k];
   }
-  /// The eight values at (i, j, first) … (i, j, first + 7): `c.line(i, j, 1)` is the bucket's row seen one cell further.
-  Row<T> line(int i, int j, int first = 0) const {
-    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && first >= -Width && first <= Width, "read beyond the declared halo");
+  /// The eight values at (i, j, first) … (i, j, first + 7): `c.line(i, j, 1)` is the bucket's row seen one cell
+  /// further.
+  auto line(int i, int j, int first = 0) const requires FitsRow<T> {
+    AEGIR_CHECK(i >= -Width && i < 8 + Width && j >= -Width && j < 8 + Width && first >= -Width && first <= Width,
+                "read beyond the declared halo");
     return load_row(row(i, j) + first);
   }
   /// The row along z; its index runs from -Width to 7 + Width.
@@ -86,8 +90,10 @@ struct TileSource {
 
 template <int Count, class T>
 inline void copy_run(T* to, const T* from) {
-  if constexpr (Count == bucket_size) store_row(to, load_row(from));
-  else std::memcpy(to, from, Count * sizeof(T));
+  if constexpr (Count == bucket_size && FitsRow<T>)
+    store_row(to, load_row(from));
+  else
+    std::memcpy(to, from, Count * sizeof(T));
 }
 
 /// Copies the part of a tile that the neighbour at offset (X, Y, Z) covers.
@@ -98,7 +104,8 @@ inline void copy_part(PaddedTile<T, W>& tile, const TileSource<T>& source) {
   constexpr auto start = [](int d) { return d < 0 ? bucket_size - W : 0; };
   for (int i = 0; i < count(X); ++i)
     for (int j = 0; j < count(Y); ++j)
-      copy_run<count(Z)>(tile.row(begin(X) + i, begin(Y) + j) + begin(Z), source.at(start(X) + i, start(Y) + j, start(Z)));
+      copy_run<count(Z)>(tile.row(begin(X) + i, begin(Y) + j) + begin(Z),
+                         source.at(start(X) + i, start(Y) + j, start(Z)));
 }
 
 }  // namespace detail
@@ -142,11 +149,12 @@ void load_tile(PaddedTile<T, Pad::width>& tile, const Topology& topology, int bu
     detail::copy_part<w, 0, 1, 0>(tile, source(neighbour_index(0, 1, 0)));
   } else {
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (detail::copy_part<w, static_cast<int>(N) / 9 - 1, static_cast<int>(N) / 3 % 3 - 1, static_cast<int>(N) % 3 - 1>(tile, source(N)), ...);
-    }(std::make_index_sequence<27>{});
+      (detail::copy_part<w, static_cast<int>(N) / 9 - 1, static_cast<int>(N) / 3 % 3 - 1, static_cast<int>(N) % 3 - 1>(
+           tile, source(N)),
+       ...);
+    }
+    (std::make_index_sequence<27>{});
   }
 }
-
-#pragma GCC diagnostic pop
 
 }  // namespace aegir

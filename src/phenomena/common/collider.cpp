@@ -49,6 +49,9 @@ void Collider::set_time(double begin, double end, double frame) {
   pieces_ = motion_.pieces(begin, end);
   const Box body = std::visit([](const auto& f) { if constexpr (requires { f->bounds(); }) return Box(f->bounds()); else return Box(f.bounds()); }, form_);
   swept_ = {};
+  turning_ = std::any_of(pieces_.begin(), pieces_.end(), [](const MotionPiece& p) {
+    return p.begin.rotation.row[0] != p.end.rotation.row[0] || p.begin.rotation.row[1] != p.end.rotation.row[1];
+  });
   if (body.size().x > 1e200 || body.size().y > 1e200 || body.size().z > 1e200) {
     swept_ = {Vec3d(-1e300), Vec3d(1e300)};
     return;
@@ -92,19 +95,26 @@ SurfaceSample Collider::sample(const Vec3d& x) const {
   return s;
 }
 
+namespace {
+std::optional<SweepHit> sweep_form(const Collider::Form& form, std::span<const MotionPiece> pieces, const Vec3d& x0, const Vec3d& x1, double clearance) {
+  if (const auto* shape = std::get_if<Shape>(&form)) return sweep(*shape, pieces, x0, x1, clearance);
+  return sweep(*std::get<std::shared_ptr<const Surface>>(form), pieces, x0, x1, clearance);
+}
+}  // namespace
+
 std::optional<Contact> Collider::sweep(const Vec3d& x0, const Vec3d& x1, double t0, double clearance) const {
   std::vector<MotionPiece> later;
   if (t0 > begin_ && !motion_.is_static()) later = motion_.pieces(t0, end_);
-  const std::span<const MotionPiece> pieces = later.empty() ? std::span<const MotionPiece>(pieces_) : later;
-  const auto hit = std::visit(
-      [&](const auto& f) {
-        if constexpr (requires { *f; }) return aegir::sweep(*f, pieces, x0, x1, clearance);
-        else return aegir::sweep(f, pieces, x0, x1, clearance);
-      },
-      form_);
+  const auto hit = sweep_form(form_, later.empty() ? std::span<const MotionPiece>(pieces_) : later, x0, x1, clearance);
   if (!hit) return {};
-  return Contact{hit->fraction, hit->point, hit->normal, hit->surface_velocity, hit->resting_point, at_surface(friction_, frame_, form_, hit->triangle, hit->barycentric),
-                 at_surface(restitution_, frame_, form_, hit->triangle, hit->barycentric)};
+  return Contact{hit->fraction, hit->point, hit->normal, hit->surface_velocity, hit->resting_point, hit->normal_at_end,
+                 at_surface(friction_, frame_, form_, hit->triangle, hit->barycentric), at_surface(restitution_, frame_, form_, hit->triangle, hit->barycentric)};
+}
+
+bool Collider::blocks(const Vec3d& x0, const Vec3d& x1) const {
+  const Pose pose = motion_.at(end_);
+  const MotionPiece still{end_, end_, pose, pose};
+  return sweep_form(form_, {&still, 1}, x0, x1, tolerance()).has_value();
 }
 
 namespace {

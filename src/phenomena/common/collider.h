@@ -29,7 +29,7 @@ struct SurfaceSample {
 struct Contact {
   double fraction = 0;  ///< of the way
   Vec3d point, normal, surface_velocity;
-  Vec3d resting_point;  ///< where the touched place is at the end, a clearance off
+  Vec3d resting_point, normal_at_end;  ///< where the touched place is at the end of the substep, and its normal there
   double friction = 0, restitution = 0;
 };
 
@@ -46,6 +46,10 @@ class Collider : public Object {
   SurfaceSample sample(const Vec3d& x) const;
   /// First touch of a point that goes straight from x0 at time t0 to x1 at the end of the substep.
   std::optional<Contact> sweep(const Vec3d& x0, const Vec3d& x1, double t0, double clearance) const;
+  /// Whether the collider, as it stands at the end of the substep, is between two points.
+  bool blocks(const Vec3d& x0, const Vec3d& x1) const;
+  /// Whether the collider turns in this substep.
+  bool turning() const { return turning_; }
   /// Everything the collider touches during the substep.
   const Box& swept_bounds() const { return swept_; }
   /// A point this far from the surface is certainly on its side.
@@ -59,6 +63,7 @@ class Collider : public Object {
   double begin_ = 0, end_ = 0, frame_ = 0;
   std::vector<MotionPiece> pieces_;
   Box swept_;
+  bool turning_ = false;
 };
 
 class Catalog;

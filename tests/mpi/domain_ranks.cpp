@@ -1,0 +1,255 @@
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "base/random.h"
+#include "domain/for_each_bucket.h"
+#include "domain/particles/neighbours.h"
+#include "domain/particles/particle_system.h"
+#include "domain/volume/discrete_volume.h"
+#include "tests/mpi/ranks.h"
+
+namespace aegir::ranks {
+namespace {
+
+constexpr ParticleChannel<Vec3f> velocity{"v", unit::metre_per_second};
+constexpr ParticleChannel<float> density{"density"};
+constexpr ParticleChannel<double> mass{"mass", unit::kilogram};
+constexpr CellChannel<float> field{"field", {}, 0.25f, Keep::between_steps};
+constexpr CellChannel<float> smooth{"smooth"};
+constexpr CellChannel<double> weight{"weight", {}, 0.0, Keep::between_steps};
+constexpr FaceChannel<float> faces{"faces", {}, -1.0f, Keep::between_steps};
+
+/// Prints a hash of everybody's bytes. Ranks own successive stretches of the curve, so rank order is curve order and
+/// the whole does not depend on where it was cut.
+void print_hash(Comm& comm, const char* phase, Bytes mine) {
+  const auto all = comm.gather(std::move(mine));
+  if (!comm.root()) return;
+  std::uint64_t hash = 0x9e3779b97f4a7c15ull;
+  std::size_t total = 0;
+  for (const Bytes& bytes : all) {
+    total += bytes.size();
+    for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3ull;
+  }
+  std::printf("%-24s %016llx %zu bytes\n", phase, static_cast<unsigned long long>(mix(hash)), total);
+}
+
+void append(Bytes& bytes, const void* data, std::size_t size) {
+  const auto* from = static_cast<const std::byte*>(data);
+  bytes.insert(bytes.end(), from, from + size);
+}
+
+void print_particles(Exec& exec, const char* phase, const ParticleSystem& p) {
+  Bytes mine;
+  for (int b = 0; b < p.topology().local_count(); ++b) {
+    append(mine, &p.topology().key(b), sizeof(BucketKey));
+    for (const ParticleStore& s : p.channels())
+      for (const Buffer& plane : s.planes) {
+        const std::size_t width = scalar_size(s.info.scalar);
+        append(mine, plane.data() + p.first(b) * width, p.count(b) * width);
+      }
+  }
+  print_hash(exec.comm, phase, std::move(mine));
+}
+
+void print_volume(Exec& exec, const char* phase, const DiscreteVolume& v) {
+  Bytes mine;
+  for (int b = 0; b < v.topology().local_count(); ++b) {
+    append(mine, &v.topology().key(b), sizeof(BucketKey));
+    for (const GridStore& s : v.channels())
+      for (const Buffer& plane : s.planes)
+        append(mine, plane.data() + static_cast<std::size_t>(b) * s.bucket_bytes(), s.bucket_bytes());
+  }
+  print_hash(exec.comm, phase, std::move(mine));
+}
+
+/// Every rank brings its share of the particles, wherever they belong.
+void emit(Exec& exec, ParticleSystem& p, std::int64_t count) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = exec.comm.rank(); i < count; i += exec.comm.size()) ids.push_back(i);
+  ParticleBatch batch = p.batch(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Random r(11, static_cast<std::uint64_t>(ids[i]), 0, Purpose::test);
+    batch.id[i] = ids[i];
+    batch.position[i] = {r.uniform(0, -2, 2), r.uniform(1, -1, 1), r.uniform(2, -1, 3)};
+    batch.set("v", i, r.direction(3));
+    batch.set("mass", i, r.uniform(5));
+  }
+  p.add(batch);
+}
+
+void move(Exec& exec, ParticleSystem& p, std::uint64_t step) {
+  for_each_bucket(
+      exec, "move", p.topology(),
+      [=](const Bucket&, auto& id, auto& x) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const Random r(12, static_cast<std::uint64_t>(id[i]), step, Purpose::test);
+          const double reach = r.uniform(9) < 0.01 ? 100.0 : 1.2;
+          x.set(i, x[i] + Vec3f(Vec3d{r.uniform(0, -reach, reach), r.uniform(1, -reach, reach),
+                                      r.uniform(2, -reach, reach)}));
+        }
+      },
+      p.read(particle::id), p.write(particle::position));
+}
+
+void print_sums(Exec& exec, const char* phase, const ParticleSystem& p) {
+  const auto m = p.read(mass);
+  const auto v = p.read(velocity);
+  const auto sums = exact_sums<2>(exec, p.topology(), [&](const Bucket& b) {
+    std::array<double, 2> part{};
+    const auto masses = m(b.index);
+    const auto velocities = v(b.index);
+    for (std::size_t i = 0; i < masses.size(); ++i)
+      part[0] += masses[i], part[1] += masses[i] * static_cast<double>(velocities[i].x);
+    return part;
+  });
+  const double fastest = maximum(exec, p.topology(), -1.0, [&](const Bucket& b) {
+    double most = -1;
+    for (std::size_t i = 0; i < v(b.index).size(); ++i) most = std::max(most, static_cast<double>(v(b.index)[i].y));
+    return most;
+  });
+  const std::int64_t count = p.global_size(exec.comm);
+  if (exec.comm.root())
+    std::printf("%-24s %lld particles, mass %a, momentum %a, fastest %a\n", phase, static_cast<long long>(count),
+                sums[0], sums[1], fastest);
+}
+
+/// Twenty steps; the cuts move with the particles.
+void run_particles(Exec& exec, ParticleSystem& p) {
+  emit(exec, p, 20000);
+  require(static_cast<bool>(p.rebucket(exec)), "the first rebucket");
+  print_particles(exec, "emitted", p);
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    move(exec, p, step);
+    const bool balance = step % 4 == 3;
+    const Partition cuts = balance ? p.balanced(exec.comm) : p.topology().partition();
+    require(static_cast<bool>(p.rebucket(exec, cuts, static_cast<int>(step % 3))), "rebucket");
+    if (balance) require(p.imbalance(exec.comm) < 1.5, "balanced");
+    if (step % 5 == 4) print_particles(exec, "moved", p), print_sums(exec, "sums", p);
+  }
+  require(static_cast<bool>(p.rebucket(exec, static_cast<int>(19 % 3))), "rebucket at rest");
+  print_particles(exec, "at rest", p);
+}
+
+void near(Exec& exec, ParticleSystem& p) {
+  for (int round = 0; round < 2; ++round)  // the second time with ghosts that are up to date
+    for_each_bucket(
+        exec, "near", p.topology(),
+        [](const Bucket&, auto& x, auto& m, auto& d) {
+          NeighbourSearch search(x);
+          for (std::size_t i = 0; i < d.size(); ++i) {
+            double sum = 0;
+            search.within(i, 3.0f, [&](int n, std::size_t j, float distance2) {
+              sum += m.at[static_cast<std::size_t>(n)][j] * static_cast<double>(9.0f - distance2);
+            });
+            d.set(i, static_cast<float>(sum));
+          }
+        },
+        p.read_neighbours(particle::position), p.read_neighbours(mass), p.write(density));
+  print_particles(exec, "near", p);
+}
+
+void fill(Exec& exec, DiscreteVolume& v) {
+  for_each_bucket(
+      exec, "fill", v.topology(),
+      [](const Bucket& b, auto& f, auto& u) {
+        const Vec3i at = b.topology.key(b.index).coord;
+        for (int c = 0; c < bucket_cells; ++c) {
+          const Random r(13, static_cast<std::uint64_t>(((at.x * 4096 + at.y) * 4096 + at.z) * 512 + c), 0,
+                         Purpose::test);
+          f[c] = static_cast<float>(r.uniform(0));
+          for (std::size_t a = 0; a < 3; ++a)
+            u[a][c] = static_cast<float>(r.uniform(1 + static_cast<std::uint32_t>(a)));
+        }
+      },
+      v.write(field), v.write(faces));
+}
+
+void blur(Exec& exec, DiscreteVolume& v) {
+  for_each_bucket(
+      exec, "blur", v.topology(),
+      [](const Bucket&, auto& wide, auto& star, auto& u, auto& out) {
+        for (int i = 0; i < 8; ++i)
+          for (int j = 0; j < 8; ++j)
+            for (int k = 0; k < 8; ++k)
+              out(i, j, k) = wide(i - 2, j + 2, k - 2) + 0.3f * wide(i + 1, j - 1, k + 2) + star(i + 1, j, k) +
+                             star(i, j, k - 1) + u[0](i + 1, j, k) - u[2](i, j, k + 1);
+      },
+      v.read<Halo<2>>(field), v.read<Star<1>>(field), v.read<Halo<1>>(faces), v.overwrite(smooth));
+  print_volume(exec, "halos", v);
+}
+
+/// Particles to grid: weights to the eight cell centres around.
+void splat(Exec& exec, const ParticleSystem& p, DiscreteVolume& v) {
+  for_each_bucket(
+      exec, "splat", p.topology(),
+      [](const Bucket&, auto& x, auto& m, auto& sum) {
+        for (std::size_t n = 0; n < x.size(); ++n) {
+          const Vec3f at = x[n] - Vec3f(0.5f);
+          const Vec3f low{std::floor(at.x), std::floor(at.y), std::floor(at.z)};
+          for (int c = 0; c < 8; ++c) {
+            const Vec3i o{c >> 2, c >> 1 & 1, c & 1};
+            const Vec3f w = Vec3f(1.0f) - max(at - low - Vec3f(o), Vec3f(o) - (at - low));
+            sum(static_cast<int>(low.x) + o.x, static_cast<int>(low.y) + o.y, static_cast<int>(low.z) + o.z) +=
+                m[n] * static_cast<double>(w.x * w.y * w.z);
+          }
+        }
+      },
+      p.read(particle::position), p.read(mass), v.add<Halo<1>>(weight));
+  print_volume(exec, "sums of particles", v);
+}
+
+void remove_some(Exec& exec, ParticleSystem& p) {
+  for_each_bucket(
+      exec, "remove", p.topology(),
+      [](const Bucket&, auto& id) {
+        for (std::size_t i = 0; i < id.size(); ++i)
+          if (id[i] % 5 < 2) id.set(i, ~id[i]);
+      },
+      p.write(particle::id));
+  require(static_cast<bool>(p.rebucket(exec)), "rebucket with removals");
+  print_particles(exec, "removed", p);
+}
+
+void check_failure(Exec& exec, ParticleSystem& p) {
+  // One particle of one rank goes astray; every rank hears of it.
+  for_each_bucket(
+      exec, "break", p.topology(),
+      [](const Bucket&, auto& id, auto& x) {
+        for (std::size_t i = 0; i < id.size(); ++i)
+          if (id[i] == 1002) x.set(i, Vec3f(std::nanf("")));
+      },
+      p.read(particle::id), p.write(particle::position));
+  const Status status = p.rebucket(exec);
+  require(!status && status.error().kind == Failure::simulation, "a lost particle is everybody's failure");
+  if (exec.comm.root()) std::printf("%s\n", status.error().message.c_str());
+}
+
+}  // namespace
+
+void check_domain(Exec& exec) {
+  ParticleSystem p("water", 0.05, Partition::even(exec.comm.size()));
+  p.declare(velocity), p.declare(mass), p.declare(density);
+  run_particles(exec, p);
+  near(exec, p);
+  require(static_cast<bool>(p.rebucket(exec, p.balanced(exec.comm), 1)), "padding");
+  DiscreteVolume v("water", p.shared_topology());
+  v.declare(field), v.declare(smooth), v.declare(weight), v.declare(faces);
+  fill(exec, v);
+  blur(exec, v);
+  splat(exec, p, v);
+  // Other cuts, other buckets: kept values follow their bucket to its new rank.
+  move(exec, p, 100);
+  require(static_cast<bool>(p.rebucket(exec, Partition::even(exec.comm.size()), 1)), "other cuts");
+  v.adopt(exec.comm, p.shared_topology());
+  print_volume(exec, "adopted", v);
+  require(static_cast<bool>(p.rebucket(exec, p.balanced(exec.comm), 1)), "cuts again");
+  v.adopt(exec.comm, p.shared_topology());
+  blur(exec, v);
+  near(exec, p);
+  remove_some(exec, p);
+  print_sums(exec, "sums", p);
+  check_failure(exec, p);
+}
+
+}  // namespace aegir::ranks

@@ -1,0 +1,39 @@
+// aegir_mpi_test comm|domain THREADS
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "parallel/threads.h"
+#include "tests/mpi/ranks.h"
+
+namespace aegir::ranks {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+}  // namespace aegir::ranks
+
+int main(int argc, char** argv) {
+  using namespace aegir;
+  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain THREADS\n"), 2;
+  const auto comm = make_comm();
+  int code = 0;
+  ThreadScope scope(std::atoi(argv[2]));
+  scope.run([&] {
+    try {
+      Profile profile;
+      Exec exec{*comm, profile};
+      if (std::string(argv[1]) == "comm")
+        ranks::check_comm(*comm);
+      else
+        ranks::check_domain(exec);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "rank %d: %s\n", comm->rank(), error.what());
+      code = 1;
+    }
+  });
+  if (code) comm->abort(code);  // the others may be waiting
+  return 0;
+}
