@@ -220,6 +220,27 @@ class CommandLine(unittest.TestCase):
             self.assertIn(str(process.pid), done.stderr)
         self.assertIn("running", self.aegir("info", self.out).stdout)
 
+    def test_sleeper_notices_that_another_run_took_over(self):
+        self.setup_file.write_text(setup_text(last=10000, every="1 h", rate=300))
+        sleeper = self.start()
+        self.addCleanup(sleeper.communicate)
+        self.addCleanup(sleeper.kill)
+        self.wait_for_frame(sleeper, 2)
+        sleeper.send_signal(signal.SIGSTOP)
+        time.sleep(16)  # longer than a heartbeat may pause
+        os.utime(self.out / ".lock", (time.time() - 90, time.time() - 90))
+        successor = self.start("--resume")
+        self.addCleanup(successor.communicate)
+        self.addCleanup(successor.kill)
+        self.wait_for_frame(successor, 2)
+        time.sleep(0.5)
+        sleeper.send_signal(signal.SIGCONT)
+        self.assertEqual(sleeper.wait(30), 4)
+        self.assertIsNone(successor.poll())
+        successor.send_signal(signal.SIGTERM)
+        self.assertEqual(successor.wait(60), 128 + signal.SIGTERM)
+        self.stats(self.out)
+
     # ---- failures ----
 
     def test_directory_with_frames_is_refused(self):

@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds beat_interval{5};
+constexpr std::chrono::seconds longest_pause{15};
 constexpr double stale_seconds = 60;
 
 /// When the kernel started a process, in its own ticks; tells a process from a later one with the same number. Empty
@@ -155,14 +156,22 @@ Result<std::unique_ptr<RunLock>> RunLock::take(const std::string& path) {
   }
 }
 
-RunLock::RunLock(std::string path, std::string content) : path_(std::move(path)), content_(std::move(content)) {
+RunLock::RunLock(std::string path, std::string content)
+    : path_(std::move(path)), content_(std::move(content)), last_beat_(std::chrono::steady_clock::now()) {
   heart_ = std::thread([this] {
     std::unique_lock guard(mutex_);
     while (!wake_.wait_for(guard, beat_interval, [this] { return ending_; })) beat();
   });
 }
 
+bool RunLock::lost() {
+  const std::lock_guard guard(mutex_);
+  if (std::chrono::steady_clock::now() - last_beat_ > longest_pause) beat();
+  return lost_;
+}
+
 void RunLock::beat() {
+  last_beat_ = std::chrono::steady_clock::now();
   Descriptor file{::open(path_.c_str(), O_RDWR | O_CLOEXEC)};
   if (file.number < 0) {
     if (errno == ENOENT) lost_ = true;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -40,8 +41,9 @@ class RunLock {
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  /// Whether somebody else holds the lock by now.
-  bool lost() const { return lost_; }
+  /// Whether somebody else holds the lock by now. Looks at the file when the heartbeat has paused: a process that was
+  /// put to sleep must notice before it writes.
+  bool lost();
 
  private:
   RunLock(std::string path, std::string content);
@@ -50,6 +52,7 @@ class RunLock {
   std::string path_;
   std::string content_;  // what the file must say to be ours
   std::atomic<bool> lost_{false};
+  std::chrono::steady_clock::time_point last_beat_;  // under the mutex
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ending_ = false;

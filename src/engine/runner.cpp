@@ -130,8 +130,6 @@ Status Runner::loop() {
   frame_started_ = since_start_.seconds();
   while (!simulation_->finished()) {
     const std::int64_t request = poll();
-    if (request >= lock_lost)
-      return io_error("another run has taken over {}; this one stops and writes nothing more", directory_.path());
     if (request >= stop) {
       summary_.stopped_by = static_cast<int>(request - stop);
       break;
@@ -167,6 +165,7 @@ void Runner::choose_outputs(int frame) {
 
 Status Runner::take_report(const Result<StepReport>& report) {
   Status mine = report ? Status() : Status(report.error());
+  if (mine) mine = still_ours();
   if (mine && stats_) mine = stats_->append(*report);
   if (Status all = together(mine); !all) return all;
   moment_ = report->frame_done ? RunMoment{report->frame, 0} : RunMoment{report->frame - 1, report->substep + 1};
@@ -223,7 +222,6 @@ std::int64_t Runner::poll() {
   if (control_.checkpoint.exchange(false)) mine = checkpoint_now;
   if (root() && checkpoint_due()) mine = checkpoint_now;
   if (const int signal = control_.stop) mine = stop + signal;
-  if (lock_ && lock_->lost()) mine = lock_lost;
   return comm_.max(mine);
 }
 
@@ -236,7 +234,9 @@ bool Runner::checkpoint_due() const {
 
 Status Runner::checkpoint() {
   if (options_.no_output || last_checkpoint_ == moment_) return {};
-  if (Status ok = together(stats_ ? stats_->sync() : Status()); !ok) return ok;
+  Status mine = still_ours();
+  if (mine && stats_) mine = stats_->sync();
+  if (Status ok = together(mine); !ok) return ok;
   const Setup& setup = simulation_->setup();
   const std::map<std::string, std::string> texts = {{"frame", std::to_string(moment_.frame)},
                                                     {"substep", std::to_string(moment_.substep)},
@@ -265,9 +265,15 @@ Status Runner::checkpoint() {
   return {};
 }
 
+/// A process that was put to sleep for long enough has been given up by others and must not write any more.
+Status Runner::still_ours() {
+  if (!lock_ || !lock_->lost()) return {};
+  return io_error("another run has taken over {}; this one stops and writes nothing more", directory_.path());
+}
+
 /// A frame of which one Object was written and another could not be is no frame.
 void Runner::drop_partial_frame(int frame) {
-  if (!root() || options_.no_output) return;
+  if (!root() || options_.no_output || !still_ours()) return;
   std::error_code ignored;
   for (const FrameFile& file : directory_.frames())
     if (file.frame == frame && !files_before_.contains(file.path))

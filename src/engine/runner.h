@@ -25,7 +25,7 @@ class Runner {
 
  private:
   /// What is to be done between two substeps, agreed by all ranks.
-  enum Request : std::int64_t { none = 0, checkpoint_now = 1, stop = 1000, lock_lost = 100000 };
+  enum Request : std::int64_t { none = 0, checkpoint_now = 1, stop = 1000 };
 
   // runner.cpp: building, the loop, checkpoints
   Status run_all();
@@ -40,6 +40,7 @@ class Runner {
   std::int64_t poll();
   bool checkpoint_due() const;
   Status checkpoint();
+  Status still_ours();
   void drop_partial_frame(int frame);
   void close(const Status& outcome);
   Status together(const Status& mine) { return agreed(mine, comm_.agree(mine)); }

@@ -4,8 +4,11 @@
 //   folder.write("rain.yaml", rain_setup());
 #pragma once
 
+#include <stdlib.h>
+
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>

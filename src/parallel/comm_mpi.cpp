@@ -1,4 +1,7 @@
 // The only file that sees MPI.
+// Open MPI and MPICH would otherwise pull in their abandoned C++ bindings.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
 #include <algorithm>

@@ -20,47 +20,63 @@ constexpr CellChannel<float> smooth{"smooth"};
 constexpr CellChannel<double> weight{"weight", {}, 0.0, Keep::between_steps};
 constexpr FaceChannel<float> faces{"faces", {}, -1.0f, Keep::between_steps};
 
-/// Prints a hash of everybody's bytes. Ranks own successive stretches of the curve, so rank order is curve order and
-/// the whole does not depend on where it was cut.
-void print_hash(Comm& comm, const char* phase, Bytes mine) {
-  const auto all = comm.gather(std::move(mine));
-  if (!comm.root()) return;
-  std::uint64_t hash = 0x9e3779b97f4a7c15ull;
-  std::size_t total = 0;
-  for (const Bytes& bytes : all) {
-    total += bytes.size();
-    for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3ull;
+/// Hash of one bucket's key and values.
+class BucketHash {
+ public:
+  void add(const void* data, std::size_t size) {
+    const auto* from = static_cast<const std::byte*>(data);
+    for (; size >= 8; from += 8, size -= 8) {
+      std::uint64_t word;
+      std::memcpy(&word, from, 8);
+      value_ = (value_ ^ word) * 0x9e3779b97f4a7c15ull, value_ ^= value_ >> 29;
+    }
+    for (; size; ++from, --size) value_ = (value_ ^ static_cast<std::uint64_t>(*from)) * 0x100000001b3ull;
   }
-  std::printf("%-24s %016llx %zu bytes\n", phase, static_cast<unsigned long long>(mix(hash)), total);
-}
+  std::uint64_t value() const { return mix(value_); }
 
-void append(Bytes& bytes, const void* data, std::size_t size) {
-  const auto* from = static_cast<const std::byte*>(data);
-  bytes.insert(bytes.end(), from, from + size);
+ private:
+  std::uint64_t value_ = 1;
+};
+
+/// Prints one hash of the hashes of all buckets. Ranks own successive stretches of the curve, so rank order is curve
+/// order and the whole does not depend on where it was cut.
+void print_hash(Comm& comm, const char* phase, const std::vector<std::uint64_t>& mine) {
+  Bytes bytes(mine.size() * sizeof(std::uint64_t));
+  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
+  const auto all = comm.gather(std::move(bytes));
+  if (!comm.root()) return;
+  BucketHash hash;
+  std::size_t buckets = 0;
+  for (const Bytes& part : all) hash.add(part.data(), part.size()), buckets += part.size() / sizeof(std::uint64_t);
+  std::printf("%-24s %016llx %zu buckets\n", phase, static_cast<unsigned long long>(hash.value()), buckets);
 }
 
 void print_particles(Exec& exec, const char* phase, const ParticleSystem& p) {
-  Bytes mine;
+  std::vector<std::uint64_t> hashes;
   for (int b = 0; b < p.topology().local_count(); ++b) {
-    append(mine, &p.topology().key(b), sizeof(BucketKey));
+    BucketHash hash;
+    hash.add(&p.topology().key(b), sizeof(BucketKey));
     for (const ParticleStore& s : p.channels())
       for (const Buffer& plane : s.planes) {
         const std::size_t width = scalar_size(s.info.scalar);
-        append(mine, plane.data() + p.first(b) * width, p.count(b) * width);
+        hash.add(plane.data() + p.first(b) * width, p.count(b) * width);
       }
+    hashes.push_back(hash.value());
   }
-  print_hash(exec.comm, phase, std::move(mine));
+  print_hash(exec.comm, phase, hashes);
 }
 
 void print_volume(Exec& exec, const char* phase, const DiscreteVolume& v) {
-  Bytes mine;
+  std::vector<std::uint64_t> hashes;
   for (int b = 0; b < v.topology().local_count(); ++b) {
-    append(mine, &v.topology().key(b), sizeof(BucketKey));
+    BucketHash hash;
+    hash.add(&v.topology().key(b), sizeof(BucketKey));
     for (const GridStore& s : v.channels())
       for (const Buffer& plane : s.planes)
-        append(mine, plane.data() + static_cast<std::size_t>(b) * s.bucket_bytes(), s.bucket_bytes());
+        hash.add(plane.data() + static_cast<std::size_t>(b) * s.bucket_bytes(), s.bucket_bytes());
+    hashes.push_back(hash.value());
   }
-  print_hash(exec.comm, phase, std::move(mine));
+  print_hash(exec.comm, phase, hashes);
 }
 
 /// Every rank brings its share of the particles, wherever they belong.
@@ -84,7 +100,7 @@ void move(Exec& exec, ParticleSystem& p, std::uint64_t step) {
       [=](const Bucket&, auto& id, auto& x) {
         for (std::size_t i = 0; i < x.size(); ++i) {
           const Random r(12, static_cast<std::uint64_t>(id[i]), step, Purpose::test);
-          const double reach = r.uniform(9) < 0.01 ? 100.0 : 1.2;
+          const double reach = id[i] < 150 && r.uniform(9) < 0.3 ? 100.0 : 1.2;
           x.set(i, x[i] + Vec3f(Vec3d{r.uniform(0, -reach, reach), r.uniform(1, -reach, reach),
                                       r.uniform(2, -reach, reach)}));
         }

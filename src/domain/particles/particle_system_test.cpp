@@ -11,52 +11,12 @@
 #include "base/random.h"
 #include "domain/for_each_bucket.h"
 #include "domain/particles/id_lookup.h"
-#include "domain/particles/neighbours.h"
+#include "domain/particles/test_support.h"
 
 namespace aegir {
 namespace {
 
-constexpr ParticleChannel<Vec3f> velocity{"v", unit::metre_per_second};
-constexpr ParticleChannel<double> mass{"mass", unit::kilogram, 1.5};
-constexpr ParticleChannel<std::int32_t> kind{"kind", {}, 4};
-constexpr ParticleChannel<std::int64_t> parent{"parent", {}, -1};
-constexpr ParticleChannel<Vec3d> rest{"rest", unit::metre};
-
-struct World {
-  std::unique_ptr<Comm> comm = make_single_comm();
-  Profile profile;
-  Exec exec{*comm, profile};
-};
-
-/// What the channels of a particle hold: a function of its id, so that a mix-up shows.
-double tag(std::int64_t id, int what) { return static_cast<double>((id * 31 + what * 7) % 100003); }
-
-void declare_all(ParticleSystem& p) {
-  p.declare(velocity), p.declare(mass), p.declare(kind), p.declare(parent), p.declare(rest);
-}
-
-ParticleBatch tagged_batch(const ParticleSystem& p, const std::vector<std::pair<std::int64_t, Vec3d>>& who) {
-  ParticleBatch batch = p.batch(who.size());
-  for (std::size_t i = 0; i < who.size(); ++i) {
-    const std::int64_t id = who[i].first;
-    batch.id[i] = id, batch.position[i] = who[i].second;
-    batch.set("v", i, Vec3d{tag(id, 0), tag(id, 1), tag(id, 2)});
-    batch.set("mass", i, tag(id, 3)), batch.set("kind", i, tag(id, 4)), batch.set("parent", i, tag(id, 5));
-    batch.set("rest", i, Vec3d{tag(id, 6), tag(id, 7), tag(id, 8)});
-    batch.set("unknown", i, 1.0);
-  }
-  return batch;
-}
-
-std::vector<std::pair<std::int64_t, Vec3d>> cloud(std::size_t count, double size) {
-  std::vector<std::pair<std::int64_t, Vec3d>> who;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Random r(5, i, 0, Purpose::test);
-    who.push_back({static_cast<std::int64_t>(mix(i) >> 20),
-                   {r.uniform(0, -size, size), r.uniform(1, -size, size), r.uniform(2, -size, size)}});
-  }
-  return who;
-}
+using namespace particle_test;
 
 /// Positions in cells of the whole lattice by id; checks on the way that order and channels are as they must be.
 std::map<std::int64_t, Vec3d> check(const ParticleSystem& p) {
@@ -368,80 +328,6 @@ TEST(ParticleSystem, RestoredInAnyOrderIsSortedByTheNextRebucket) {
   }
   ASSERT_TRUE(p.rebucket(w.exec));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(p.read(particle::id)(0)[i], 8 + static_cast<std::int64_t>(i));
-}
-
-TEST(IdLookup, FindsEveryParticleAndNoOther) {
-  World w;
-  ParticleSystem p("water", 0.1, Partition{});
-  declare_all(p);
-  p.add(tagged_batch(p, cloud(2000, 2.0)));
-  ASSERT_TRUE(p.rebucket(w.exec, 1));
-  const IdIndex index(p);
-  for (int b = 0; b < p.topology().local_count(); b += 3)
-    for (std::size_t i = 0; i < p.count(b); i += 5) {
-      const std::int64_t id = p.read(particle::id)(b)[i];
-      ASSERT_EQ(index.find(id), (ParticlePlace{b, i}));
-      ASSERT_EQ(find_id(p, id), (ParticlePlace{b, i}));
-    }
-  EXPECT_FALSE(index.find(-5));
-  EXPECT_FALSE(find_id(p, -5));
-}
-
-TEST(Neighbours, AgreeWithBruteForce) {
-  World w;
-  ParticleSystem p("water", 1.0, Partition{});
-  declare_all(p);
-  p.add(tagged_batch(p, cloud(1500, 12.0)));
-  ASSERT_TRUE(p.rebucket(w.exec));
-  const auto all = check(p);
-  struct Pair {
-    std::int64_t other;
-    float distance2;
-  };
-  for (const float radius : {0.0f, 0.7f, 2.0f, 5.5f, 8.0f}) {
-    std::map<std::int64_t, std::vector<Pair>> found;
-    int out_of_order = 0;
-    ThreadScope scope(1);
-    scope.run([&] {
-      for_each_bucket(
-          w.exec, "near", p.topology(),
-          [&](const Bucket&, auto& near, auto& ids) {
-            NeighbourSearch search(near);
-            for (std::size_t i = 0; i < near.self().size(); ++i) {
-              auto& mine = found[ids.self()[i]];
-              std::pair<int, std::size_t> before{-1, 0};
-              search.within(i, radius, [&](int n, std::size_t j, float d2) {
-                out_of_order += std::pair(n, j) <= before && before.first >= 0;
-                before = {n, j};
-                mine.push_back({ids.at[static_cast<std::size_t>(n)][j], d2});
-              });
-            }
-          },
-          p.read_neighbours(particle::position), p.read_neighbours(particle::id));
-    });
-    EXPECT_EQ(out_of_order, 0);
-    std::size_t pairs = 0;
-    for (const auto& [id, x] : all) {
-      std::map<std::int64_t, float> mine;
-      for (const Pair& q : found[id]) ASSERT_TRUE(mine.emplace(q.other, q.distance2).second);
-      pairs += mine.size();
-      for (const auto& [other, y] : all) {
-        if (other == id) continue;
-        const double d2 = dot(y - x, y - x);
-        if (std::abs(std::sqrt(d2) - static_cast<double>(radius)) < 1e-4) continue;  // too close to call
-        ASSERT_EQ(mine.count(other), d2 < static_cast<double>(radius * radius) ? 1u : 0u) << radius;
-      }
-      for (const Pair& q : found[id]) {  // the same bits from the other side
-        const auto& theirs = found[q.other];
-        const auto at = std::find_if(theirs.begin(), theirs.end(), [&](const Pair& t) { return t.other == id; });
-        ASSERT_NE(at, theirs.end());
-        ASSERT_EQ(at->distance2, q.distance2);
-      }
-    }
-    if (radius >= 2) {
-      EXPECT_GT(pairs, 1000u);
-    }
-  }
 }
 
 TEST(Particles, KernelsSeeTheirBucketOnly) {

@@ -9,10 +9,8 @@
 //   sort       inside each new bucket by cell, then id: canonical, whatever thread or rank brought a particle there
 //   gather     plane by plane into the new order
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -23,8 +21,6 @@
 namespace aegir {
 namespace {
 
-constexpr std::uint16_t code_left = 0xffff, code_removed = 0xfffe;
-
 /// A particle that goes farther than to a neighbouring bucket of this rank.
 struct Stranger {
   std::uint32_t index;
@@ -33,39 +29,6 @@ struct Stranger {
 
 std::uint32_t cell_code(float x, float y, float z) {
   return static_cast<std::uint32_t>(cell_offset(static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)));
-}
-
-/// The codes of one bucket: its cell where a particle stays, else code_left or code_removed; returns how many stay.
-std::size_t classify_run(const float* x, const float* y, const float* z, const std::int64_t* id, std::size_t count,
-                         std::uint16_t* code) {
-  std::size_t stay = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool inside = (x[i] >= 0) & (x[i] < 8) & (y[i] >= 0) & (y[i] < 8) & (z[i] >= 0) & (z[i] < 8);
-    const auto cell = (static_cast<unsigned>(static_cast<int>(x[i])) << 6) +
-                      (static_cast<unsigned>(static_cast<int>(y[i])) << 3) +
-                      static_cast<unsigned>(static_cast<int>(z[i]));
-    code[i] = static_cast<std::uint16_t>(inside ? cell : code_left);
-    stay += inside;
-  }
-  std::size_t removed = 0;
-  for (std::size_t i = 0; i < count; ++i) removed += static_cast<std::size_t>(id[i] < 0);
-  if (removed == 0) return stay;
-  for (std::size_t i = 0; i < count; ++i)
-    if (id[i] < 0) {
-      stay -= code[i] != code_left;
-      code[i] = code_removed;
-    }
-  return stay;
-}
-
-/// True when cells, and ids inside a cell, ascend already.
-bool in_order(const std::uint16_t* code, const std::int64_t* id, std::size_t count) {
-  unsigned descents = 0;
-  for (std::size_t i = 1; i < count; ++i) descents |= static_cast<unsigned>(code[i] < code[i - 1]);
-  if (descents) return false;
-  for (std::size_t i = 1; i < count; ++i)
-    descents |= static_cast<unsigned>((code[i] == code[i - 1]) & (id[i] < id[i - 1]));
-  return descents == 0;
 }
 
 }  // namespace

@@ -39,6 +39,37 @@ void general_sort(const std::uint32_t* index, const std::int64_t* id, int count,
 
 }  // namespace
 
+std::size_t classify_run(const float* x, const float* y, const float* z, const std::int64_t* id, std::size_t count,
+                         std::uint16_t* code) {
+  std::size_t stay = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool inside = (x[i] >= 0) & (x[i] < 8) & (y[i] >= 0) & (y[i] < 8) & (z[i] >= 0) & (z[i] < 8);
+    const auto cell = (static_cast<unsigned>(static_cast<int>(x[i])) << 6) +
+                      (static_cast<unsigned>(static_cast<int>(y[i])) << 3) +
+                      static_cast<unsigned>(static_cast<int>(z[i]));
+    code[i] = static_cast<std::uint16_t>(inside ? cell : code_left);
+    stay += inside;
+  }
+  std::size_t removed = 0;
+  for (std::size_t i = 0; i < count; ++i) removed += static_cast<std::size_t>(id[i] < 0);
+  if (removed == 0) return stay;
+  for (std::size_t i = 0; i < count; ++i)
+    if (id[i] < 0) {
+      stay -= code[i] != code_left;
+      code[i] = code_removed;
+    }
+  return stay;
+}
+
+bool in_order(const std::uint16_t* code, const std::int64_t* id, std::size_t count) {
+  unsigned descents = 0;
+  for (std::size_t i = 1; i < count; ++i) descents |= static_cast<unsigned>(code[i] < code[i - 1]);
+  if (descents) return false;
+  for (std::size_t i = 1; i < count; ++i)
+    descents |= static_cast<unsigned>((code[i] == code[i - 1]) & (id[i] < id[i - 1]));
+  return descents == 0;
+}
+
 void CellSorter::sort(const std::uint16_t* code, std::uint32_t start, std::size_t count, const std::int64_t* id,
                       std::uint32_t* out, std::int64_t* out_id) {
   // Those that leave go to a bin behind the cells: no branch for what cannot be predicted.
