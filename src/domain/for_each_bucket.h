@@ -30,11 +30,6 @@ struct Bucket {
 
 namespace detail {
 
-/// Accessors that reach around may ask for memory ahead of time.
-template <class Access>
-void prefetch(const Access& access, int bucket) {
-  if constexpr (requires { access.prefetch(bucket); }) access.prefetch(bucket);
-}
 /// Accessors that bypass the caches finish when a thread has done its range of buckets.
 template <class Access>
 void end_range(const Access& access) {
@@ -58,7 +53,6 @@ void for_each_bucket(Exec& exec, const char* label, const Topology& topology, Ke
     for (std::size_t b = begin; b < end; ++b) {
       const int index = static_cast<int>(b);
       std::apply([&](auto&... view) { (accesses.load(view, index), ...); }, views);
-      (detail::prefetch(accesses, index), ...);
       detail::call(kernel, Bucket{topology, index}, views, std::index_sequence_for<Accesses...>{});
       std::apply([&](auto&... view) { (accesses.store(view, index), ...); }, views);
     }

@@ -29,6 +29,10 @@ def has_mpirun():
     return shutil.which("mpirun") is not None
 
 
+def has_sanitizer():
+    return any(name in Path(AEGIR).read_bytes() for name in (b"__asan_init", b"__tsan_init"))
+
+
 class AegirTest(unittest.TestCase):
     """A test with a folder of its own and words for what users do with the program."""
 

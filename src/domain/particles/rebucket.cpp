@@ -381,7 +381,7 @@ class Rebucketer {
     }
     s_.first_ = std::move(first_);
     s_.topology_ = std::move(next_);
-    s_.arrivals_ = {};
+    s_.arrivals_ = std::vector<BucketKey>();  // a first emission may be large; its memory is given back
     s_.ghost_counts_valid_ = false;
   }
 

@@ -161,10 +161,6 @@ class GridReadHalo : public GridAccess<T, Planes> {
                      std::as_const(*this->store_).template plane<T>(p),
                      static_cast<T>(this->store_->info.background[p]));
   }
-  void prefetch(int b) const {
-    if (this->fits_caches() || b + read_ahead >= this->topology_->local_count()) return;
-    for (int p = 0; p < Planes; ++p) prefetch_bucket(this->bucket(b + read_ahead, p));
-  }
   void store(View&, int) const {}
   void finish(Exec&) {}
   std::int64_t bytes() const { return this->plane_bytes(); }

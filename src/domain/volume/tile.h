@@ -110,20 +110,26 @@ inline void copy_part(PaddedTile<T, W>& tile, const TileSource<T>& source) {
 
 }  // namespace detail
 
-/// Buckets ahead that are asked for: 64 along the curve hold four in five of the neighbours still to come.
+/// How many buckets ahead memory is asked for: 64 along the curve hold four in five of the neighbours still to come.
 inline constexpr int read_ahead = 64;
 
-/// Asks for a bucket's memory so that it is near when a tile needs it.
+namespace detail {
+/// Asks for part `part` of `parts` of a bucket's memory; spread over other work, so that requests do not queue up.
 template <class T>
-inline void prefetch_bucket(const T* values) {
-  for (int c = 0; c < bucket_cells; c += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(values + c, 0, 2);
+inline void prefetch_part(const T* values, int part, int parts) {
+  constexpr int lines = bucket_cells * static_cast<int>(sizeof(T)) / 64;
+  const auto* bytes = reinterpret_cast<const char*>(values);
+  for (int l = lines * part / parts; l < lines * (part + 1) / parts; ++l) __builtin_prefetch(bytes + 64 * l, 0, 2);
 }
+}  // namespace detail
 
 /// Fills a tile from one plane of a channel laid out over the topology; where no bucket is, the background.
 template <class Pad, class T>
 void load_tile(PaddedTile<T, Pad::width>& tile, const Topology& topology, int bucket, const T* plane, T background) {
   constexpr int w = Pad::width;
   const auto& neighbours = topology.neighbours(bucket);
+  const T* own = plane + static_cast<std::size_t>(bucket) * bucket_cells;
+  const T* ahead = bucket + read_ahead < topology.local_count() ? own + read_ahead * bucket_cells : own;
   T outside[bucket_size];
   for (T& value : outside) value = background;
   const auto source = [&](int n) -> detail::TileSource<T> {
@@ -134,23 +140,25 @@ void load_tile(PaddedTile<T, Pad::width>& tile, const Topology& topology, int bu
   };
   if constexpr (Pad::star) {
     // The bucket and its two neighbours along z share rows, which are put together in one pass.
-    const T* own = plane + static_cast<std::size_t>(bucket) * bucket_cells;
     const auto below = source(neighbour_index(0, 0, -1)), above = source(neighbour_index(0, 0, 1));
-    for (int i = 0; i < bucket_size; ++i)
+    for (int i = 0; i < bucket_size; ++i) {
+      detail::prefetch_part(ahead, i, bucket_size);
       for (int j = 0; j < bucket_size; ++j) {
         T* to = tile.row(i, j);
         detail::copy_run<w>(to - w, below.at(i, j, bucket_size - w));
         detail::copy_run<bucket_size>(to, own + cell_offset(i, j, 0));
         detail::copy_run<w>(to + bucket_size, above.at(i, j, 0));
       }
+    }
     detail::copy_part<w, -1, 0, 0>(tile, source(neighbour_index(-1, 0, 0)));
     detail::copy_part<w, 1, 0, 0>(tile, source(neighbour_index(1, 0, 0)));
     detail::copy_part<w, 0, -1, 0>(tile, source(neighbour_index(0, -1, 0)));
     detail::copy_part<w, 0, 1, 0>(tile, source(neighbour_index(0, 1, 0)));
   } else {
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (detail::copy_part<w, static_cast<int>(N) / 9 - 1, static_cast<int>(N) / 3 % 3 - 1, static_cast<int>(N) % 3 - 1>(
-           tile, source(N)),
+      ((detail::prefetch_part(ahead, N, 27),
+        detail::copy_part<w, static_cast<int>(N) / 9 - 1, static_cast<int>(N) / 3 % 3 - 1, static_cast<int>(N) % 3 - 1>(
+            tile, source(N))),
        ...);
     }
     (std::make_index_sequence<27>{});

@@ -44,9 +44,7 @@ class EmitterOperator final : public Operator {
   }
 
   void plan(TaskList& tasks) override {
-    std::vector<ChannelAccess> accesses{adds(object_.path(), "*")};
-    for (const Collider* collider : object_.colliders()) accesses.push_back(reads(collider->path(), "surface"));
-    tasks.add({.name = "emit into " + object_.path(), .stage = Stage::emit, .behavior = behavior(), .accesses = accesses, .after = {}, .acting = {},
+    tasks.add({.name = "emit into " + object_.path(), .stage = Stage::emit, .behavior = behavior(), .accesses = {adds(object_.path(), "*")}, .after = {}, .acting = {},
                .run = [this](StepContext& c) { return emit(c); }});
   }
 
@@ -68,7 +66,7 @@ class EmitterOperator final : public Operator {
     ParticleBatch batch = object_.particles()->batch(static_cast<std::size_t>(end - begin));
     const double rate = first_frame ? 0 : s_.rate.at(c.frame_time);
     for (std::int64_t i = begin; i < end; ++i) {
-      // The moment at which the rate owed this particle; it flies from then to the end of the substep with the others.
+      // The moment at which the rate owed this particle.
       const double moment = first_frame || rate <= 0 ? 0 : std::clamp((static_cast<double>(i + 1) - begin_owed) / rate, 0.0, c.dt);
       make(c, static_cast<std::size_t>(i - begin), emitted_ + i, first_id + i, moment, batch);
     }
@@ -101,14 +99,12 @@ class EmitterOperator final : public Operator {
     Vec3d velocity = s_.velocity.at(frame) + normal * s_.normal_speed.at(frame) + scatter;
     if (s_.inherit_velocity && !motion_.is_static() && c.dt > 0) velocity += motion_.velocity(position, c.time, c.time + c.dt);
     const double radius = s_.radius[0] + (s_.radius[1] - s_.radius[0]) * size.uniform(0);
-    // All particles take the whole substep; one born later starts as far back on its path, unless a collider is there.
-    const Vec3d start = position - velocity * moment;
-    batch.position[slot] = object_.clear_path(position, start, c.time) ? start : position;
+    batch.position[slot] = position;
     batch.id[slot] = id;
     batch.set("v", slot, velocity);
     batch.set("pscale", slot, radius);
     batch.set("mass", slot, s_.density * 4.1887902047863905 * radius * radius * radius);
-    batch.set("age", slot, -moment);
+    batch.set("age", slot, -moment);  // not born before; flies only for the rest of the substep
   }
 
   ParticleObject& object_;
@@ -125,7 +121,7 @@ class Emitter final : public Behavior {
   static TypeInfo info() {
     return {"emitter", Category::emitter, "Emitter", "Fills a shape or a mesh surface with particles, once or at a rate.",
             "`count` particles exist at the first frame; then `rate` particles per second follow, to the particle: what a substep owes in fractions is carried on.\n"
-            "Positions are uniform in the volume or on the surface. A particle born inside a substep starts where its path would have been, so that a stream has no gaps.\n"
+            "Positions are uniform in the volume or on the surface. A particle born inside a substep flies for the rest of it, so that a stream has no gaps.\n"
             "Every particle is drawn from (seed, its number): the same for any number of threads, ranks and substeps."};
   }
   static void describe(Schema<Settings>& s) {

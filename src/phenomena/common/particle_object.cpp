@@ -18,18 +18,28 @@ constexpr ParticleChannel<Vec3f> previous_velocity{"v_previous", unit::metre_per
 struct alignas(64) Scratch {
   float x[block], y[block], z[block];
   float ax[block], ay[block], az[block], damping[block];
+  float share[block];  // of the substep that a particle takes; less than 1 for the newborn
 };
 
-void predict(const float* p, const float* v, float* out, std::size_t n, float half_step) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * half_step;
+// `share` is null where all particles take the whole substep.
+
+void predict(const float* p, const float* v, float* out, std::size_t n, float half_step, const float* share) {
+  if (share)
+    for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * (half_step * share[i]);
+  else
+    for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * half_step;
 }
 
 /// Turns accelerations into velocity changes, with the implicit factor where there is damping.
-void integrate(Scratch& s, std::size_t n, float dt, bool implicit) {
+void integrate(Scratch& s, std::size_t n, float dt, bool implicit, const float* share) {
+  if (share)
+    for (std::size_t i = 0; i < n; ++i) s.ax[i] *= share[i], s.ay[i] *= share[i], s.az[i] *= share[i];
   if (!implicit) {
     for (std::size_t i = 0; i < n; ++i) s.ax[i] *= dt, s.ay[i] *= dt, s.az[i] *= dt;
     return;
   }
+  if (share)
+    for (std::size_t i = 0; i < n; ++i) s.damping[i] *= share[i];
   for (std::size_t i = 0; i < n; ++i) {
     const float z = s.damping[i] * dt;
     const float factor = dt * (1.0f + 0.5f * z) / (1.0f + z + 0.5f * z * z);
@@ -37,10 +47,10 @@ void integrate(Scratch& s, std::size_t n, float dt, bool implicit) {
   }
 }
 
-void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step) {
+void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step, const float* share) {
   for (std::size_t i = 0; i < n; ++i) {
     const float next = v[i] + dv[i];
-    p[i] += (v[i] + next) * half_step;
+    p[i] += (v[i] + next) * (share ? half_step * share[i] : half_step);
     v[i] = next;
   }
 }
@@ -57,10 +67,6 @@ ParticleObject::ParticleObject(std::string path, double spacing, const Partition
 }
 
 void ParticleObject::add_force(std::unique_ptr<Force> force) { forces_.push_back(std::move(force)); }
-
-bool ParticleObject::clear_path(const Vec3d& from, const Vec3d& to, double time) const {
-  return std::none_of(colliders_.begin(), colliders_.end(), [&](const Collider* c) { return c->sweep(from, to, time, 0).has_value(); });
-}
 
 void ParticleObject::plan(TaskList& tasks) {
   const std::string& me = path();
@@ -81,7 +87,7 @@ void ParticleObject::plan(TaskList& tasks) {
     return;
   }
   particles_.declare(previous_velocity);
-  tasks.add({.name = "forces", .stage = Stage::evaluate_forces, .behavior = me, .accesses = joined(std::vector{reads(me, "P"), writes(me, "v"), writes(me, previous_velocity.name)}, force_reads),
+  tasks.add({.name = "forces", .stage = Stage::evaluate_forces, .behavior = me, .accesses = joined(std::vector{reads(me, "P"), reads(me, "age"), writes(me, "v"), writes(me, previous_velocity.name)}, force_reads),
              .after = {}, .acting = forces, .run = [this](StepContext& c) { return apply_forces(c); }});
   tasks.add({.name = "move", .stage = Stage::move, .behavior = me, .accesses = joined(std::vector{writes(me, "P"), writes(me, "v"), writes(me, "age"), reads(me, previous_velocity.name)}, surfaces),
              .after = {}, .acting = colliders, .run = [this](StepContext& c) { return move(c); }});
@@ -115,9 +121,19 @@ struct ParticleObject::Pass {
     for (std::size_t first = 0; first < count; first += block) body(first, std::min(block, count - first));
   }
 
+  /// The share of the substep that each particle of a block takes, or null if all take the whole.
+  const float* shares(const float* age, std::size_t n, Scratch& s) const {
+    float youngest = 0;
+    for (std::size_t i = 0; i < n; ++i) youngest = std::min(youngest, age[i]);
+    if (!(youngest < 0) || dt <= 0) return nullptr;
+    for (std::size_t i = 0; i < n; ++i) s.share[i] = std::clamp((dt + std::min(age[i], 0.0f)) / dt, 0.0f, 1.0f);
+    return s.share;
+  }
+
   /// Velocity changes of particles [first, first + n) of the bucket, into the scratch's accelerations.
-  void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3], const float* radius, const float* mass, Scratch& s) const {
-    predict(p[0], v[0], s.x, n, half_step), predict(p[1], v[1], s.y, n, half_step), predict(p[2], v[2], s.z, n, half_step);
+  void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3], const float* radius, const float* mass, const float* age, Scratch& s) const {
+    const float* share = shares(age, n, s);
+    predict(p[0], v[0], s.x, n, half_step, share), predict(p[1], v[1], s.y, n, half_step, share), predict(p[2], v[2], s.z, n, half_step, share);
     const auto attribute = [&](std::string_view name) -> const float* {
       if (!object.particles_.has(name)) return nullptr;
       const ParticleStore& store = object.particles_.store(name);
@@ -131,16 +147,17 @@ struct ParticleObject::Pass {
     for (float* a : {s.ax, s.ay, s.az}) std::fill_n(a, n, 0.0f);
     if (implicit) std::fill_n(s.damping, n, 0.0f);
     for (const auto& f : object.forces_) f->accumulate(b);
-    integrate(s, n, dt, implicit);
+    integrate(s, n, dt, implicit, share);
   }
 
   /// Positions and velocities to the substep's end, given velocity changes.
   void drift(const Bucket& bucket, std::size_t n, const Planes& p, const Planes& v, float* age, Scratch& s) const {
+    const float* share = shares(age, n, s);
     const auto near = colliders_near(bucket, s, p, v, n);
     if (near.empty())
-      advance(p[0], v[0], s.ax, n, half_step), advance(p[1], v[1], s.ay, n, half_step), advance(p[2], v[2], s.az, n, half_step);
+      advance(p[0], v[0], s.ax, n, half_step, share), advance(p[1], v[1], s.ay, n, half_step, share), advance(p[2], v[2], s.az, n, half_step, share);
     else
-      collide(bucket, s, p, v, n, near);
+      collide(bucket, s, p, v, n, near, share);
     for (std::size_t i = 0; i < n; ++i) age[i] += dt;
   }
 
@@ -166,15 +183,15 @@ struct ParticleObject::Pass {
     return near;
   }
 
-  void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n, const std::vector<const Collider*>& near) const {
+  void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n, const std::vector<const Collider*>& near, const float* share) const {
     const Vec3d origin = bucket.origin();
     const double spacing = bucket.spacing();
     const auto cells = [&](const Vec3d& x) { return Vec3f((x - origin) / spacing); };
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(cells(x)) * spacing; };
-    const double inverse_dt = context.dt > 0 ? 1 / context.dt : 0;
     for (std::size_t i = 0; i < n; ++i) {
       const Flight start{origin + Vec3d(p[0][i], p[1][i], p[2][i]) * spacing, Vec3d(v[0][i], v[1][i], v[2][i])};
-      Flight end = aegir::fly(start, Vec3d(s.ax[i], s.ay[i], s.az[i]) * inverse_dt, context.time, context.dt, clearance, near, stored);
+      const double duration = share ? context.dt * static_cast<double>(share[i]) : context.dt, inverse = duration > 0 ? 1 / duration : 0;
+      Flight end = aegir::fly(start, Vec3d(s.ax[i], s.ay[i], s.az[i]) * inverse, context.time + context.dt - duration, duration, clearance, near, stored);
       for (const Collider* c : near) push_out(*c, end);
       const Vec3f q = cells(end.position);
       for (int a = 0; a < 3; ++a) p[a][i] = q[a], v[a][i] = static_cast<float>(end.velocity[a]);
@@ -207,7 +224,7 @@ Status ParticleObject::fly(StepContext& context) {
         Scratch s;
         Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
           const auto pp = Pass::planes(p, first), vv = Pass::planes(v, first);
-          pass.kick(bucket, first, n, pp.data(), vv.data(), radius.plane[0] + first, mass.plane[0] + first, s);
+          pass.kick(bucket, first, n, pp.data(), vv.data(), radius.plane[0] + first, mass.plane[0] + first, age.plane[0] + first, s);
           pass.drift(bucket, n, pp, vv, age.plane[0] + first, s);
         });
       },
@@ -220,19 +237,19 @@ Status ParticleObject::apply_forces(StepContext& context) {
   const Pass pass = begin_pass(context);
   for_each_bucket(
       context.exec, "forces", particles_.topology(),
-      [&](const Bucket& bucket, auto& p, auto& v, auto& previous, auto& radius, auto& mass) {
+      [&](const Bucket& bucket, auto& p, auto& v, auto& previous, auto& radius, auto& mass, auto& age) {
         Scratch s;
         Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
           const float* pp[3] = {p.plane[0] + first, p.plane[1] + first, p.plane[2] + first};
           const auto vv = Pass::planes(v, first), old = Pass::planes(previous, first);
-          pass.kick(bucket, first, n, pp, vv.data(), radius.plane[0] + first, mass.plane[0] + first, s);
+          pass.kick(bucket, first, n, pp, vv.data(), radius.plane[0] + first, mass.plane[0] + first, age.plane[0] + first, s);
           const float* dv[3] = {s.ax, s.ay, s.az};
           for (std::size_t a = 0; a < 3; ++a)
             for (std::size_t i = 0; i < n; ++i) old[a][i] = vv[a][i], vv[a][i] += dv[a][i];
         });
       },
       particles_.read(particle::position), particles_.write(particle::velocity), particles_.write(previous_velocity), particles_.read(particle::radius),
-      particles_.read(particle::mass));
+      particles_.read(particle::mass), particles_.read(particle::age));
   return {};
 }
 

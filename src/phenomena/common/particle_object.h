@@ -4,6 +4,7 @@
 //   a, λ  at x + v dt/2                         forces: acceleration and damping λ = -∂a/∂v
 //   v' = v + dt a (1 + z/2) / (1 + z + z²/2)    z = λ dt; second order in z and never overshooting: drag is implicit
 //   x' = x + dt (v + v') / 2
+// A particle whose age is negative is born that much later and takes only the rest of the substep.
 // Forces and move are one pass over memory, unless another task wants to see or change velocities in between (stages
 // after_forces to to_particles); then they are two tasks and the velocity of the begin is kept in a channel of its own.
 #pragma once
@@ -31,9 +32,6 @@ class ParticleObject final : public Object, public ForceTarget {
 
   void add_force(std::unique_ptr<Force> force) override;
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
-  const std::vector<const Collider*>& colliders() const { return colliders_; }
-  /// Whether a point can go straight from one place to another at the begin of the substep without meeting a collider.
-  bool clear_path(const Vec3d& from, const Vec3d& to, double time) const;
   /// Gives out `count` ids that were never used; every rank asks for the same number.
   std::int64_t take_ids(std::int64_t count) { return std::exchange(next_id_, next_id_ + count); }
 
