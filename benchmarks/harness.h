@@ -87,5 +87,6 @@ std::string json(const Bench& bench);
 /// One ordinary function per group.
 void register_domain(Registry& registry);
 void register_rebucket(Registry& registry);
+void register_particles(Registry& registry);
 
 }  // namespace aegir::bench

@@ -59,6 +59,7 @@ int run(const Options& o) {
   Registry registry;
   register_domain(registry);
   register_rebucket(registry);
+  register_particles(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

@@ -143,6 +143,7 @@ outputs:"""))
         schema = json.loads(self.aegir("describe", "--schema").stdout)
         documents = {path.name: path.read_text() for path in example_setups()}
         documents["rain"] = support.rain(first=-12)
+        documents["documented"] = support.rain().replace("setup:", "doc: a fountain\nsetup:", 1)
         documents["storm"] = support.write_storm(self).read_text()
         for name, text in documents.items():
             with self.subTest(setup=name):
@@ -238,6 +239,38 @@ class Running(support.AegirTest):
         out = self.folder / "runs/rain"
         self.assertEqual(len(self.frames(out)), 2)
         self.assertEqual(self.stats(out)[-1]["objects"]["drops"]["particles"], 7)
+
+    def test_paths_start_at_the_setup_file(self):
+        support.write_storm(self, last=2, count=500, rate=500)
+        self.aegir("run", "storm.yaml", "-o", "here")
+        elsewhere = self.folder / "a/b"
+        elsewhere.mkdir(parents=True)
+        self.aegir("run", "../../storm.yaml", "-o", "there", cwd=elsewhere)
+        self.assert_same_run(self.folder / "here", elsewhere / "there")
+        lib = self.write("lib/house.yaml", "aegir: 1\ninputs: {block: geo/block.ply}\nsetup:\n- collider: block\n  input: block\n")
+        shutil.copytree(self.folder / "geo", lib.parent / "geo")
+        (lib.parent / "geo/paddle.ply").rename(lib.parent / "geo/block.ply")
+        self.write("main.yaml", support.rain().replace("setup:\n", "setup:\n  - include: lib/house.yaml\n", 1))
+        self.assertIn("1 input,", self.aegir("check", self.folder / "main.yaml", cwd=elsewhere).stdout)
+
+    def test_nobody_listens(self):
+        """A closed pipe ends what is said, not the run."""
+        setup = self.write("rain.yaml", support.rain())
+        process = self.start(setup)
+        process.stdout.close()
+        self.assertEqual(process.wait(support.PATIENCE), 0)
+        process.stdout = None
+        self.assertEqual(len(self.frames(self.out)), 8)
+
+    def test_order_does_not_matter(self):
+        """What happens follows from scope, not from the order in the file."""
+        setup = self.write("rain.yaml", support.rain())
+        document = small_yaml.load(setup.read_text())
+        document["setup"].reverse()
+        turned = self.write("turned.json", json.dumps(document))
+        self.run_setup(setup)
+        self.run_setup(turned, out=self.folder / "turned")
+        self.assert_same_run(self.out, self.folder / "turned")
 
     def test_no_output_writes_nothing(self):
         self.write("rain.yaml", support.rain())

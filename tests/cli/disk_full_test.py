@@ -89,6 +89,13 @@ class DiskFull(support.AegirTest):
         self.finish_and_compare(self.out)
 
     def test_small_disk(self):
+        self.check_small_disk(ranks=0)
+
+    @unittest.skipUnless(support.has_mpirun(), "mpirun is not there")
+    def test_small_disk_under_all_ranks(self):
+        self.check_small_disk(ranks=2)
+
+    def check_small_disk(self, ranks):
         self.reference(every=2)
         disk = self.folder / "disk"
         disk.mkdir()
@@ -99,7 +106,7 @@ class DiskFull(support.AegirTest):
             self.skipTest("mounting a small disk is not permitted here")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
         out = disk / "run"
-        done = self.run_setup(self.setup_file, out=out, code=4)
+        done = self.run_setup(self.setup_file, out=out, ranks=ranks, code=4)
         last = self.check_failed(done, out, "No space left on device")
         self.assertGreater(last, 2)
         self.run_setup(self.setup_file, "--resume", out=out, code=4)  # still full: the same end, nothing lost

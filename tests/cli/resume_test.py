@@ -27,7 +27,7 @@ class Resume(support.AegirTest):
         started = time.monotonic()
         self.run_setup(setup, out=whole)
         length = time.monotonic() - started
-        chance = random.Random(20)
+        chance = random.Random(int(os.environ.get("AEGIR_TEST_SEED", "20")))
         kills = 0
         for _ in range(7):
             process = self.start(setup, "--resume", "--checkpoint-every", 1)

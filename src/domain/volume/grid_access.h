@@ -48,8 +48,6 @@ class GridAccess {
   std::int64_t plane_bytes() const {
     return std::int64_t{topology_->local_count()} * bucket_cells * static_cast<std::int64_t>(sizeof(T)) * Planes;
   }
-  /// Whether the channel may well be in the caches still when the next kernel runs.
-  bool fits_caches() const { return plane_bytes() < std::int64_t{64} << 20; }
   const Topology* topology_;
   GridStore* store_;
 };
@@ -94,22 +92,12 @@ class GridWrite : public GridAccess<T, Planes> {
   std::int64_t bytes() const { return 2 * this->plane_bytes(); }
 };
 
-/// The values of one bucket before they go to memory.
+/// One bucket that a kernel fills: in its place, or in a tile that is on its way there.
 template <class T>
-struct CellTile {
-  alignas(64) T values[bucket_cells];
-
+struct CellTile : CellSpan<T> {
+  alignas(64) T tile[bucket_cells];
   CellTile() {}  // not zeroed: the kernel writes every cell
-  T& operator()(int i, int j, int k) {
-    AEGIR_CHECK(i >= 0 && i < 8 && j >= 0 && j < 8 && k >= 0 && k < 8, "access outside the bucket");
-    return values[cell_offset(i, j, k)];
-  }
-  T& operator[](int cell) { return values[cell]; }
-  T* row(int i, int j) { return values + cell_offset(i, j, 0); }
-  template <class Value>
-  void set_line(int i, int j, const Value& value) requires FitsRow<T> {
-    store_row(row(i, j), value);
-  }
+  CellTile(const CellTile&) = delete;
 };
 
 /// The kernel writes every cell and reads none. What does not fit the caches goes around them, which saves reading the
@@ -121,18 +109,18 @@ class GridOverwrite : public GridAccess<T, Planes> {
   using View = Views<CellTile<T>, Planes>;
   void prepare(Exec&) {
     this->store_->ghosts_valid = false;
-    around_caches_ = !this->fits_caches();
+    around_caches_ = this->plane_bytes() >= std::int64_t{64} << 20;
   }
-  void load(View&, int) const {}
-  void store(View& v, int b) const {
+  void load(View& v, int b) const {
     for (int p = 0; p < Planes; ++p) {
-      const T* from = v.plane[static_cast<std::size_t>(p)].values;
-      T* to = this->bucket(b, p);
-      if (around_caches_)
-        copy_around_caches(to, from, sizeof(T) * bucket_cells);
-      else
-        for (int c = 0; c < bucket_cells; c += bucket_size) detail::copy_run<bucket_size>(to + c, from + c);
+      auto& out = v.plane[static_cast<std::size_t>(p)];
+      out.values = around_caches_ ? out.tile : this->bucket(b, p);
     }
+  }
+  void store(View& v, int b) const {
+    if (!around_caches_) return;
+    for (int p = 0; p < Planes; ++p)
+      copy_around_caches(this->bucket(b, p), v.plane[static_cast<std::size_t>(p)].tile, sizeof(T) * bucket_cells);
   }
   void end_range() const {
     if (around_caches_) finish_copies_around_caches();

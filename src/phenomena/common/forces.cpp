@@ -1,8 +1,10 @@
 // Forces that act on anything with a velocity: gravity, drag of still and moving air, attraction to a point.
 #include "phenomena/common/forces.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/simd.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/model/object.h"
@@ -31,6 +33,7 @@ class GravityForce final : public Force {
     const Vec3f g(g_);
     for (std::size_t i = 0; i < b.count; ++i) b.ax[i] += g.x, b.ay[i] += g.y, b.az[i] += g.z;
   }
+  bool uses_position() const override { return false; }
   double potential(const Vec3d& x) const override { return -dot(g_, x); }
 
  private:
@@ -82,6 +85,17 @@ void describe_air(Schema<S>& s) {
   s.field("scale", &S::scale).min(0).soft(0, 10).advanced().doc("Multiplies the drag; not physical unless 1. May come from an attribute.");
 }
 
+/// a -= λ (v - w), damping += λ with λ = factor · law(radius, speed) / mass. Arguments are restrict so that it vectorises.
+template <class Law>  // Law(radius, speed) -> m λ
+AEGIR_HOT void drag_kernel(std::size_t n, Vec3f w, const float* __restrict factor, const float* __restrict vx, const float* __restrict vy, const float* __restrict vz,
+                 const float* __restrict radius, const float* __restrict mass, float* __restrict ax, float* __restrict ay, float* __restrict az, float* __restrict damping, Law law) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float ux = vx[i] - w.x, uy = vy[i] - w.y, uz = vz[i] - w.z;
+    const float lambda = factor[i] * law(radius[i], std::sqrt(ux * ux + uy * uy + uz * uz)) / mass[i];
+    ax[i] -= lambda * ux, ay[i] -= lambda * uy, az[i] -= lambda * uz, damping[i] += lambda;
+  }
+}
+
 /// Drag of a sphere of radius r and mass m at velocity u relative to the air; the acceleration is -λ u.
 ///   stokes  λ = 6 π μ r / m
 ///   newton  λ = ρ C π r² |u| / (2 m)
@@ -92,6 +106,7 @@ class DragForce final : public Force {
   DragForce(std::string behavior, AirSettings settings, Parameter<Vec3d> wind) : Force(std::move(behavior)), s_(std::move(settings)), wind_(std::move(wind)) {}
 
   bool implicit() const override { return true; }
+  bool uses_position() const override { return false; }
   std::vector<std::string> reads() const override {
     if (s_.scale.attribute()) return {s_.scale.attribute()->name};
     return {};
@@ -101,7 +116,10 @@ class DragForce final : public Force {
   void accumulate(const ForceBlock& b) const override {
     alignas(64) float factor[ForceBlock::capacity];
     const float* painted = s_.scale.attribute() ? b.attribute(s_.scale.attribute()->name) : nullptr;
-    for (std::size_t i = 0; i < b.count; ++i) factor[i] = painted ? static_cast<float>(s_.scale.attribute()->map(painted[i])) : scale_;
+    if (painted)
+      for (std::size_t i = 0; i < b.count; ++i) factor[i] = static_cast<float>(s_.scale.attribute()->map(painted[i]));
+    else
+      std::fill_n(factor, b.count, scale_);
     switch (s_.law) {
       case DragLaw::stokes: return apply(b, factor, [k = static_cast<float>(6 * pi * s_.air_viscosity)](float r, float) { return k * r; });
       case DragLaw::newton: return apply(b, factor, [k = static_cast<float>(0.5 * pi * s_.air_density * s_.drag_coefficient)](float r, float speed) { return k * r * r * speed; });
@@ -118,15 +136,9 @@ class DragForce final : public Force {
  private:
   static constexpr double pi = 3.14159265358979323846;
 
-  template <class Law>  // Law(radius, speed) -> m λ
+  template <class Law>
   void apply(const ForceBlock& b, const float* factor, Law law) const {
-    const Vec3f w = w_;
-    float *ax = b.ax, *ay = b.ay, *az = b.az, *damping = b.damping;
-    for (std::size_t i = 0; i < b.count; ++i) {
-      const float ux = b.vx[i] - w.x, uy = b.vy[i] - w.y, uz = b.vz[i] - w.z;
-      const float lambda = factor[i] * law(b.radius[i], std::sqrt(ux * ux + uy * uy + uz * uz)) / b.mass[i];
-      ax[i] -= lambda * ux, ay[i] -= lambda * uy, az[i] -= lambda * uz, damping[i] += lambda;
-    }
+    drag_kernel(b.count, w_, factor, b.vx, b.vy, b.vz, b.radius, b.mass, b.ax, b.ay, b.az, b.damping, law);
   }
 
   AirSettings s_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/simd.h"
 #include "domain/for_each_bucket.h"
 #include "phenomena/common/ballistics.h"
 #include "pipeline/model/behavior.h"
@@ -23,7 +24,7 @@ struct alignas(64) Scratch {
 
 // `share` is null where all particles take the whole substep.
 
-void predict(const float* p, const float* v, float* out, std::size_t n, float half_step, const float* share) {
+AEGIR_HOT void predict(const float* __restrict p, const float* __restrict v, float* __restrict out, std::size_t n, float half_step, const float* __restrict share) {
   if (share)
     for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * (half_step * share[i]);
   else
@@ -31,7 +32,7 @@ void predict(const float* p, const float* v, float* out, std::size_t n, float ha
 }
 
 /// Turns accelerations into velocity changes, with the implicit factor where there is damping.
-void integrate(Scratch& s, std::size_t n, float dt, bool implicit, const float* share) {
+AEGIR_HOT void integrate(Scratch& s, std::size_t n, float dt, bool implicit, const float* share) {
   if (share)
     for (std::size_t i = 0; i < n; ++i) s.ax[i] *= share[i], s.ay[i] *= share[i], s.az[i] *= share[i];
   if (!implicit) {
@@ -47,12 +48,16 @@ void integrate(Scratch& s, std::size_t n, float dt, bool implicit, const float* 
   }
 }
 
-void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step, const float* share) {
-  for (std::size_t i = 0; i < n; ++i) {
+AEGIR_HOT void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step, const float* __restrict share) {
+  const auto move = [&](std::size_t i, float half) {
     const float next = v[i] + dv[i];
-    p[i] += (v[i] + next) * (share ? half_step * share[i] : half_step);
+    p[i] += (v[i] + next) * half;
     v[i] = next;
-  }
+  };
+  if (share)
+    for (std::size_t i = 0; i < n; ++i) move(i, half_step * share[i]);
+  else
+    for (std::size_t i = 0; i < n; ++i) move(i, half_step);
 }
 
 }  // namespace
@@ -109,7 +114,8 @@ struct ParticleObject::Pass {
   const StepContext& context;
   float half_step;  // dt / (2 Δx): from m/s to cells
   float dt;
-  bool implicit;
+  bool implicit;   // some force has damping
+  bool positions;  // some force looks at positions
   double clearance;
 
   /// Pointers to one block's components.
@@ -123,9 +129,9 @@ struct ParticleObject::Pass {
 
   /// The share of the substep that each particle of a block takes, or null if all take the whole.
   const float* shares(const float* age, std::size_t n, Scratch& s) const {
-    float youngest = 0;
-    for (std::size_t i = 0; i < n; ++i) youngest = std::min(youngest, age[i]);
-    if (!(youngest < 0) || dt <= 0) return nullptr;
+    int newborn = 0;
+    for (std::size_t i = 0; i < n; ++i) newborn |= age[i] < 0;
+    if (!newborn || dt <= 0) return nullptr;
     for (std::size_t i = 0; i < n; ++i) s.share[i] = std::clamp((dt + std::min(age[i], 0.0f)) / dt, 0.0f, 1.0f);
     return s.share;
   }
@@ -133,7 +139,8 @@ struct ParticleObject::Pass {
   /// Velocity changes of particles [first, first + n) of the bucket, into the scratch's accelerations.
   void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3], const float* radius, const float* mass, const float* age, Scratch& s) const {
     const float* share = shares(age, n, s);
-    predict(p[0], v[0], s.x, n, half_step, share), predict(p[1], v[1], s.y, n, half_step, share), predict(p[2], v[2], s.z, n, half_step, share);
+    if (positions)
+      predict(p[0], v[0], s.x, n, half_step, share), predict(p[1], v[1], s.y, n, half_step, share), predict(p[2], v[2], s.z, n, half_step, share);
     const auto attribute = [&](std::string_view name) -> const float* {
       if (!object.particles_.has(name)) return nullptr;
       const ParticleStore& store = object.particles_.store(name);
@@ -142,7 +149,8 @@ struct ParticleObject::Pass {
     const AttributeSource source(attribute);
     ForceBlock b;
     b.count = n, b.time = context.time, b.dt = context.dt, b.origin = bucket.origin(), b.spacing = bucket.spacing(), b.attributes = &source;
-    b.x = s.x, b.y = s.y, b.z = s.z, b.vx = v[0], b.vy = v[1], b.vz = v[2], b.radius = radius, b.mass = mass;
+    if (positions) b.x = s.x, b.y = s.y, b.z = s.z;
+    b.vx = v[0], b.vy = v[1], b.vz = v[2], b.radius = radius, b.mass = mass;
     b.ax = s.ax, b.ay = s.ay, b.az = s.az, b.damping = s.damping;
     for (float* a : {s.ax, s.ay, s.az}) std::fill_n(a, n, 0.0f);
     if (implicit) std::fill_n(s.damping, n, 0.0f);
@@ -210,10 +218,10 @@ struct ParticleObject::Pass {
 };
 
 ParticleObject::Pass ParticleObject::begin_pass(StepContext& context) const {
-  bool implicit = false;
-  for (const auto& f : forces_) f->begin_substep(context), implicit |= f->implicit();
+  bool implicit = false, positions = false;
+  for (const auto& f : forces_) f->begin_substep(context), implicit |= f->implicit(), positions |= f->uses_position();
   const double spacing = particles_.spacing();
-  return {*this, context, static_cast<float>(0.5 * context.dt / spacing), static_cast<float>(context.dt), implicit, 1e-3 * spacing};
+  return {*this, context, static_cast<float>(0.5 * context.dt / spacing), static_cast<float>(context.dt), implicit, positions, 1e-3 * spacing};
 }
 
 Status ParticleObject::fly(StepContext& context) {

@@ -34,7 +34,7 @@ using AttributeSource = FunctionRef<const float*(std::string_view)>;
 
 /// Elements that forces act on: a stretch of one bucket, small enough to stay in cache. Arrays have `count` entries.
 struct ForceBlock {
-  static constexpr std::size_t capacity = 512;
+  static constexpr std::size_t capacity = 256;
 
   std::size_t count = 0;
   double time = 0, dt = 0;  ///< positions are those of the middle of the substep, velocities those of its begin
@@ -61,6 +61,8 @@ class Force : public Action {
   virtual std::vector<std::string> reads() const { return {}; }
   /// Whether accumulate() adds to `damping`.
   virtual bool implicit() const { return false; }
+  /// Whether accumulate() looks at positions; the block has none (null) if no force does.
+  virtual bool uses_position() const { return true; }
   /// Energy per mass at a place, for the audit; 0 for what has no potential.
   virtual double potential(const Vec3d&) const { return 0; }
 };
