@@ -65,7 +65,7 @@ class TextDisplay final : public RunDisplay {
 
   void forecast(const Forecast& f) override {
     std::string text = short_bytes(f.memory_available) + " of memory available";
-    if (f.memory_needed > (1 << 20)) text = short_bytes(f.memory_needed) + " at start, " + text;
+    if (f.memory_needed > (1 << 20)) text = short_bytes(f.memory_needed) + " expected · " + text;
     if (f.disk_free > 0) text += " · " + short_bytes(f.disk_free) + " of disk free";
     line(labelled("forecast", text));
   }

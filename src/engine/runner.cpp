@@ -110,7 +110,7 @@ Status Runner::build() {
 
 Status Runner::forecast() {
   Forecast forecast;
-  for (const auto& object : simulation_->objects()) forecast.memory_needed += object->memory_bytes();
+  for (const auto& object : simulation_->objects()) forecast.memory_needed += object->forecast_bytes(comm_);
   forecast.memory_available = options_.memory_limit ? options_.memory_limit : available_memory();
   forecast.disk_free = options_.no_output ? 0 : free_disk(directory_.path());
   if (root()) observer_.forecast(forecast);

@@ -13,7 +13,30 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace aegir {
+namespace {
+
+/// Tells the thread sanitizer what it cannot see inside oneTBB: work starts after it was handed over and is done before the loop ends.
+struct HandOver {
+#ifdef __SANITIZE_THREAD__
+  char start, end;
+  void give() { __tsan_release(&start); }
+  void begin() { __tsan_acquire(&start); }
+  void finish() { __tsan_release(&end); }
+  void take() { __tsan_acquire(&end); }
+#else
+  void give() {}
+  void begin() {}
+  void finish() {}
+  void take() {}
+#endif
+};
+
+}  // namespace
 
 int available_threads() {
   cpu_set_t set;
@@ -37,13 +60,27 @@ ThreadScope::ThreadScope(int count) : arena_(std::make_unique<Arena>(std::max(1,
 ThreadScope::~ThreadScope() = default;
 
 void ThreadScope::run(FunctionRef<void()> body) {
-  arena_->arena.execute([&] { body(); });
+  HandOver hand;
+  hand.give();
+  arena_->arena.execute([&] {
+    hand.begin();
+    body();
+    hand.finish();
+  });
+  hand.take();
 }
 
 void parallel_for(std::size_t first, std::size_t last, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> body) {
   if (first >= last) return;
   if (last - first <= grain) return body(first, last);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, last, grain), [&](const tbb::blocked_range<std::size_t>& r) { body(r.begin(), r.end()); });
+  HandOver hand;
+  hand.give();
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, last, grain), [&](const tbb::blocked_range<std::size_t>& r) {
+    hand.begin();
+    body(r.begin(), r.end());
+    hand.finish();
+  });
+  hand.take();
 }
 
 int current_threads() { return tbb::this_task_arena::max_concurrency(); }

@@ -17,8 +17,9 @@ STATS_FIELDS = ["frame", "substep", "time", "dt", "objects", "solves", "tasks", 
 OBJECT_FIELDS = ["particles", "mass", "volume", "momentum", "angular_momentum", "kinetic_energy", "potential_energy", "max_speed"]
 
 
-def example_setups():
-    return sorted((support.REPOSITORY / "setups").glob("**/*.yaml"))
+def example_setups(pattern="*.yaml"):
+    """Setups to run stand in the folder itself, those to include below it."""
+    return sorted((support.REPOSITORY / "setups").glob(pattern))
 
 
 def png_size(data):
@@ -122,6 +123,15 @@ outputs:"""))
         self.assertIn("4 off", self.aegir("run", "rain.yaml", "--no-output").stdout)
         self.aegir("check", "rain.yaml", "--set", "drops.enabled=false")
 
+    def test_motion_of_an_input_is_never_ignored_in_silence(self):
+        """A file without motion, or motion that this version cannot read, is an error or at least a warning."""
+        self.write("block.ply", support.box_ply((1, 1, 1)))
+        for motion in ["rigid", "deforming"]:
+            with self.subTest(motion=motion):
+                self.write("moving.yaml", f"aegir: 1\ninputs: {{m: {{file: block.ply, motion: {motion}}}}}\n"
+                                          "setup:\n- particles: p\n- collider: c\n  input: m\n")
+                self.assertIn("moving.yaml:", self.aegir("check", "moving.yaml", code=None).stderr)
+
     def test_describe(self):
         text = self.aegir("describe").stdout
         catalog = json.loads(self.aegir("describe", "--json").stdout)
@@ -141,7 +151,7 @@ outputs:"""))
 
     def test_schema_accepts_setups(self):
         schema = json.loads(self.aegir("describe", "--schema").stdout)
-        documents = {path.name: path.read_text() for path in example_setups()}
+        documents = {path.name: path.read_text() for path in example_setups("**/*.yaml")}
         documents["rain"] = support.rain(first=-12)
         documents["documented"] = support.rain().replace("setup:", "doc: a fountain\nsetup:", 1)
         documents["storm"] = support.write_storm(self).read_text()

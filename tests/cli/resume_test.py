@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -198,6 +199,19 @@ class Resume(support.AegirTest):
         self.assertRegex(done.stdout, r"changed.*nozzle.*spread.*1.*2")
         done = self.run_setup(setup, "--resume", "--frames", "1:8")
         self.assertNotIn("changed", done.stdout)
+
+    def test_another_voxel_size_does_not_move_particles(self):
+        """The cells of a checkpoint's Object are those it was written with, or the run is refused."""
+        setup = self.write("rest.yaml", support.rain(rate=0).replace("- gravity: earth", "- lifespan: long\n    span: 99 s")
+                           .replace("velocity: [0, 5, 1]", "velocity: [0, 0, 0]").replace("spread: 1", "spread: 0"))
+        self.run_setup(setup, "--frames", "1:4")
+        done = self.run_setup(setup, "--resume", "--set", "drops.voxel_size=1", code=None)
+        if done.returncode == 0:
+            bounds = [re.search("bounds.*", self.aegir("info", self.out / f"drops/drops.points.000{f}.vdb").stdout).group() for f in (4, 5)]
+            self.assertEqual(bounds[0], bounds[1])
+        else:
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("voxel_size", done.stderr)
 
     def test_stats_are_cut_back(self):
         """Also when the last line was torn by a crash."""

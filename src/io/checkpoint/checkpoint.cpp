@@ -44,6 +44,11 @@ std::string channel_text(const ChannelInfo& c) {
       .dump();
 }
 
+Status write_spacing(PieceWriter& out, const std::string& at, const Topology& topology) {
+  const double spacing = topology.spacing();
+  return out.array(at + "/spacing", &spacing, PieceType::f64, 1);
+}
+
 std::vector<std::int32_t> packed_keys(const Topology& t) {
   std::vector<std::int32_t> keys;
   for (const BucketKey& k : t.local_keys()) keys.insert(keys.end(), {k.coord.x, k.coord.y, k.coord.z, k.level});
@@ -51,6 +56,7 @@ std::vector<std::int32_t> packed_keys(const Topology& t) {
 }
 
 Status write_particles(PieceWriter& out, const std::string& at, const ParticleSystem& system) {
+  if (Status ok = write_spacing(out, at, system.topology()); !ok) return ok;
   const auto keys = packed_keys(system.topology());
   const auto buckets = static_cast<std::size_t>(system.topology().local_count());
   if (Status ok = out.array(at + "/keys", keys.data(), PieceType::i32, buckets, 4); !ok) return ok;
@@ -67,6 +73,7 @@ Status write_particles(PieceWriter& out, const std::string& at, const ParticleSy
 }
 
 Status write_volume(PieceWriter& out, const std::string& at, const DiscreteVolume& volume) {
+  if (Status ok = write_spacing(out, at, volume.topology()); !ok) return ok;
   const auto keys = packed_keys(volume.topology());
   const auto buckets = static_cast<std::size_t>(volume.topology().local_count());
   if (Status ok = out.array(at + "/keys", keys.data(), PieceType::i32, buckets, 4); !ok) return ok;
@@ -167,6 +174,7 @@ Result<CheckpointInfo> read_checkpoint_info(const std::string& directory) {
   } catch (const json::exception&) {
     return io_error("checkpoint {} is damaged (index.json)", directory);
   }
+  if (info.ranks < 1) return io_error("checkpoint {} is damaged (index.json)", directory);
   for (int r = 0; r < info.ranks; ++r) {
     std::error_code failed;
     const auto size = fs::file_size(piece_path(directory, r), failed);

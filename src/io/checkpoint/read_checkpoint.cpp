@@ -47,8 +47,12 @@ class Loader {
   }
 
  private:
-  Layout layout(const std::string& at, double spacing, bool counted) {
+  Layout layout(const std::string& at, const std::string& owner, double spacing, bool counted) {
     Layout l;
+    double stored = 0;
+    need(pieces_[0].read(at + "/spacing", 0, 1, &stored));
+    if (stored != spacing)
+      throw Damaged{{Failure::usage, fmt::format("the checkpoint of '{}' has cells of {} m, the setup now says {} m; resume with the old size or start a new run", owner, stored, spacing), {}}};
     for (const PieceReader& piece : pieces_) {
       l.piece_first.push_back(l.keys.size());
       const std::size_t buckets = need(piece.info(at + "/keys")).rows;
@@ -106,7 +110,7 @@ class Loader {
   }
 
   void load_particles(const std::string& at, ParticleSystem& system) {
-    const Layout l = layout(at, system.spacing(), true);
+    const Layout l = layout(at, system.owner(), system.spacing(), true);
     system.restore(l.topology, std::span(l.counts).subspan(l.begin, l.end - l.begin));
     std::vector<std::uint64_t> first(l.counts.size() + 1, 0), pieces;
     for (std::size_t b = 0; b < l.counts.size(); ++b) first[b + 1] = first[b] + l.counts[b];
@@ -122,7 +126,7 @@ class Loader {
   }
 
   void load_volume(const std::string& at, DiscreteVolume& volume) {
-    const Layout l = layout(at, volume.topology().spacing(), false);
+    const Layout l = layout(at, volume.owner(), volume.topology().spacing(), false);
     volume.adopt(l.topology);
     const std::vector<std::uint64_t> pieces(l.piece_first.begin(), l.piece_first.end());
     for (const std::string& name : channels(at)) {

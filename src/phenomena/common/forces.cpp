@@ -96,6 +96,12 @@ AEGIR_HOT void drag_kernel(std::size_t n, Vec3f w, const float* __restrict facto
   }
 }
 
+/// An attribute that an Object does not have is probably misspelt.
+void warn_of_missing(Builder& build, Object& object, const AirSettings& s) {
+  if (s.scale.attribute() && !(object.particles() && object.particles()->has(s.scale.attribute()->name)))
+    build.warn(fmt::format("'{}' has no attribute '{}'; the default {} of 'scale' is used", object.path(), s.scale.attribute()->name, s.scale.constant()));
+}
+
 /// Drag of a sphere of radius r and mass m at velocity u relative to the air; the acceleration is -λ u.
 ///   stokes  λ = 6 π μ r / m
 ///   newton  λ = ρ C π r² |u| / (2 m)
@@ -159,7 +165,10 @@ class AirDrag final : public Behavior {
   static void describe(Schema<Settings>& s) { describe_air(s); }
   explicit AirDrag(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {
-    return give_to_targets(build, [&](Object& o) { return std::make_unique<DragForce>(build.path(), settings_.of(o.path()), Vec3d{}); });
+    return give_to_targets(build, [&](Object& o) {
+      warn_of_missing(build, o, settings_.of(o.path()));
+      return std::make_unique<DragForce>(build.path(), settings_.of(o.path()), Vec3d{});
+    });
   }
 
  private:
@@ -178,7 +187,10 @@ class WindDrag final : public Behavior {
   }
   explicit WindDrag(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {
-    return give_to_targets(build, [&](Object& o) { return std::make_unique<DragForce>(build.path(), settings_.of(o.path()), settings_.of(o.path()).velocity); });
+    return give_to_targets(build, [&](Object& o) {
+      warn_of_missing(build, o, settings_.of(o.path()));
+      return std::make_unique<DragForce>(build.path(), settings_.of(o.path()), settings_.of(o.path()).velocity);
+    });
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "phenomena/common/inputs.h"
 
+#include <algorithm>
 #include <set>
 
 #include "io/mesh.h"
@@ -15,6 +16,8 @@ Result<std::shared_ptr<const Surface>> load_surface(Builder& build, const Locate
     return usage_error(input.where, "'{}' is not an input of this setup{}", input.value, suggestion(input.value, names));
   }
   const InputSettings& settings = found->second;
+  if (settings.motion != InputMotion::static_)
+    return usage_error(settings.file.where, "input '{}': files that move are not part of this version yet; use 'translate' and 'rotate' of the node instead", input.value);
   Result<TriangleMesh> mesh = read_mesh(settings.file.resolved, {.up = build.scene().up == UpAxis::z ? MeshImportOptions::z : MeshImportOptions::y, .metres_per_unit = build.scene().metres_per_unit});
   if (!mesh) return Error{Failure::usage, mesh.error().message, settings.file.where};
   auto surface = Surface::create(std::move(*mesh), thickness);
@@ -33,9 +36,11 @@ Result<Motion> keyed_motion(const Parameter<Vec3d>& translate, const Parameter<V
     if (p->animated()) smooth |= p->interpolation() == Interpolation::smooth, step |= p->interpolation() == Interpolation::step;
   }
   if (frames.empty()) return Motion::create({key(timeline.first())});
-  if (smooth) {  // the curve between the keys, in eighths of a frame
-    const double first = *frames.begin(), last = *frames.rbegin();
-    for (double f = first; f < last; f += 0.125) frames.insert(f);
+  if (smooth) {  // the curve between the keys, in eighths of a frame, as far as the run goes
+    const double first = std::max<double>(*frames.begin(), timeline.first()), last = std::min<double>(*frames.rbegin(), timeline.last());
+    const double step = std::max(0.125, (last - first) / 100000);
+    for (double f = first; f < last; f += step) frames.insert(f);
+    if (last > first) frames.insert(last);
   }
   std::vector<MotionKey> keys;
   for (double f : frames) keys.push_back(key(f));

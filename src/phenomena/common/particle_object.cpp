@@ -73,6 +73,13 @@ ParticleObject::ParticleObject(std::string path, double spacing, const Partition
 
 void ParticleObject::add_force(std::unique_ptr<Force> force) { forces_.push_back(std::move(force)); }
 
+std::size_t ParticleObject::forecast_bytes(const Comm& comm) const {
+  std::size_t channels = 0, batch = sizeof(Vec3d) + sizeof(std::int64_t);
+  for (const ParticleStore& c : particles_.channels()) channels += c.info.bytes_per_element(), batch += 8 * static_cast<std::size_t>(c.info.components);
+  constexpr double sorting = 6 + 8 + 24;  // codes and order, the spare plane, what leaves its bucket
+  return static_cast<std::size_t>((expected_ * (static_cast<double>(channels) * 1.125 + sorting) + expected_at_once_ * static_cast<double>(batch)) / comm.size());
+}
+
 void ParticleObject::plan(TaskList& tasks) {
   const std::string& me = path();
   tasks.add({.name = "sort", .stage = Stage::rebucket, .behavior = me, .accesses = {writes(me, "*")}, .after = {}, .acting = {}, .run = [this](StepContext& c) { return sort(c); }});
@@ -303,7 +310,8 @@ ObjectAudit ParticleObject::audit(Exec& exec) {
       s[kinetic] += 0.5 * wi * dot(u, u);
       for (const auto& f : forces_) s[potential] += wi * f->potential(x);
       // Zero times anything finite is zero; NaN and infinity survive the sum.
-      s[p_check] += 0.0 * (x.x + x.y + x.z), s[v_check] += 0.0 * (u.x + u.y + u.z), s[other_check] += 0.0 * (wi + ri + static_cast<double>(t[i]));
+      const double cells = std::max({std::abs(p[i].x), std::abs(p[i].y), std::abs(p[i].z)});
+      s[p_check] += cells < 8e6 ? 0.0 * (x.x + x.y + x.z) : 1.0, s[v_check] += 0.0 * (u.x + u.y + u.z), s[other_check] += 0.0 * (wi + ri + static_cast<double>(t[i]));
     }
     return s;
   });
@@ -339,7 +347,8 @@ class ParticlesBehavior final : public Behavior {
   static void describe(Schema<Settings>& s) {
     s.field("voxel_size", &Settings::voxel_size)
         .unit("m")
-        .above(0)
+        .min(1e-6)
+        .max(1e6)
         .soft(0.005, 1)
         .doc("Cell of the grid that sorts the particles: 8 cells make a bucket, the unit of work and of distribution; substeps count speed in cells.");
   }

@@ -9,7 +9,9 @@
 // after_forces to to_particles); then they are two tasks and the velocity of the begin is kept in a channel of its own.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "domain/particles/particle_system.h"
@@ -28,10 +30,13 @@ class ParticleObject final : public Object, public ForceTarget {
   ObjectAudit audit(Exec& exec) override;
   double cells_per_second() const override { return max_speed_ / particles_.spacing(); }
   std::size_t memory_bytes() const override { return particles_.memory_bytes(); }
+  std::size_t forecast_bytes(const Comm& comm) const override;
   ParticleSystem* particles() override { return &particles_; }
 
   void add_force(std::unique_ptr<Force> force) override;
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
+  /// Announces particles that the run will emit, for the forecast: all of them, and the most that arrive at once.
+  void expect(double total, double at_once) { expected_ += total, expected_at_once_ = std::max(expected_at_once_, at_once); }
   /// Gives out `count` ids that were never used; every rank asks for the same number.
   std::int64_t take_ids(std::int64_t count) { return std::exchange(next_id_, next_id_ + count); }
 
@@ -50,6 +55,7 @@ class ParticleObject final : public Object, public ForceTarget {
   std::vector<const Collider*> colliders_;
   std::int64_t next_id_ = 0;
   double max_speed_ = 0;
+  double expected_ = 0, expected_at_once_ = 0;
 };
 
 class Catalog;

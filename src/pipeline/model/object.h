@@ -44,6 +44,8 @@ class Object {
   virtual double cells_per_second() const { return 0; }
   /// Bytes of memory on this rank.
   virtual std::size_t memory_bytes() const { return 0; }
+  /// Bytes that the whole run is expected to need on this rank at most, as far as the setup tells.
+  virtual std::size_t forecast_bytes(const Comm&) const { return memory_bytes(); }
   /// The Object's particles, or null.
   virtual ParticleSystem* particles() { return nullptr; }
 

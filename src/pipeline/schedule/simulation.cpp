@@ -110,8 +110,8 @@ struct Simulation::Impl {
     report.objects = audits;
     for (const auto& [path, a] : audits)
       if (!a.not_finite.empty())
-        return simulation_error("object '{}': channel '{}' is not finite in frame {}, substep {} (t = {:.6g} s); the state before is in the last checkpoint", path, a.not_finite,
-                                report.frame, report.substep, report.time);
+        return simulation_error("object '{}': channel '{}' is not finite or out of reach in frame {}, substep {} (t = {:.6g} s){}", path, a.not_finite, report.frame, report.substep,
+                                report.time, clock.step > 0 ? "; the state before is in the last checkpoint" : "");
     return {};
   }
 };

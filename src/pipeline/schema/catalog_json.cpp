@@ -79,7 +79,10 @@ json Catalog::schema() const {
   definitions["nodes"] = node_list_schema(nodes, "node_");
   const nlohmann::json inputs = {{"type", "object"},
                                  {"description", "Files that the setup reads, by name."},
-                                 {"additionalProperties", json_schema(schema_of<InputSettings>().descriptions())}};
+                                 {"additionalProperties",
+                                  {{"anyOf",
+                                    {{{"type", "string"}, {"description", "Only the file."}},
+                                     json_schema(schema_of<InputSettings>().descriptions())}}}}};
   const nlohmann::json expose = {{"type", "object"},
                                  {"description", "Values by name, used as ${name} and changed with --set name=value."},
                                  {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}}}};
@@ -91,6 +94,7 @@ json Catalog::schema() const {
           {"properties",
            {{"aegir", {{"const", 1}, {"description", "Version of the setup language."}}},
             {"note", {{"type", "string"}, {"description", "Free text."}}},
+            {"doc", {{"type", "string"}, {"description", "Free text."}}},
             {"timeline", json_schema(schema_of<Timeline>().descriptions())},
             {"scene", json_schema(schema_of<Scene>().descriptions())},
             {"expose", expose},
