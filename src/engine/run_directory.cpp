@@ -38,6 +38,21 @@ std::optional<FrameFile> parse_frame_name(const std::string& name) {
   return file;
 }
 
+/// The name that a temporary file would have got; empty for a file that is none.
+std::string final_name(const std::string& name) {
+  return is_temporary_name(name) ? name.substr(1, name.rfind(".tmp-") - 1) : std::string();
+}
+
+/// Whether a run writes files of this name.
+bool is_ours(const std::string& name) {
+  return name == "run.json" || name == "index.json" || name == "stats.jsonl" || parse_frame_name(name);
+}
+
+/// Whether a folder in `checkpoints` is what a write or a removal left that did not come to its end.
+bool is_checkpoint_leftover(const std::string& name) {
+  return is_unfinished_checkpoint(name) && RunMoment::parse(std::string_view(name).substr(1, name.rfind(".tmp") - 1));
+}
+
 /// Calls visit(entry) for everything below a folder; what cannot be read is passed over.
 template <class Visit>
 void walk(const std::string& folder, Visit&& visit) {
@@ -47,6 +62,13 @@ void walk(const std::string& folder, Visit&& visit) {
     if (!visit(*at)) at.disable_recursion_pending();
     at.increment(error);
   }
+}
+
+/// Whether the folders of Objects may lie in a folder of a run directory; another run in there has its own.
+bool may_hold_objects(const fs::directory_entry& folder) {
+  const std::string name = folder.path().filename().string();
+  std::error_code ignored;
+  return name != "checkpoints" && !name.starts_with('.') && !fs::exists(folder.path() / "run.json", ignored);
 }
 
 }  // namespace
@@ -70,7 +92,7 @@ std::vector<FrameFile> RunDirectory::frames() const {
   walk(path_, [&](const fs::directory_entry& entry) {
     std::error_code ignored;
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory(ignored)) return name != "checkpoints" && !name.starts_with('.');
+    if (entry.is_directory(ignored)) return may_hold_objects(entry);
     if (auto file = parse_frame_name(name); file && !name.starts_with('.')) {
       const fs::path relative = entry.path().lexically_relative(path_);
       file->path = relative.string();
@@ -110,13 +132,27 @@ Status RunDirectory::create() const {
 }
 
 void RunDirectory::remove_leftovers() const {
+  // The run directory may be somebody's home: only what a run has certainly made, where a run makes it.
   std::vector<fs::path> leftovers;
   walk(path_, [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
     std::error_code ignored;
-    if (!is_temporary_name(name) && !(is_unfinished_checkpoint(name) && entry.is_directory(ignored))) return true;
-    leftovers.push_back(entry.path());
-    return false;
+    if (entry.is_directory(ignored)) return may_hold_objects(entry);
+    const std::string name = final_name(entry.path().filename().string());
+    const fs::path folder = entry.path().parent_path();
+    const bool at_top = folder.lexically_relative(path_) == ".";
+    const bool of_object = parse_frame_name(name) && name.starts_with(folder.filename().string() + ".");
+    if (at_top ? is_ours(name) : of_object) leftovers.push_back(entry.path());
+    return true;
+  });
+  const std::string checkpoints_folder = path_ + "/checkpoints";
+  walk(checkpoints_folder, [&](const fs::directory_entry& entry) {
+    std::error_code ignored;
+    const std::string name = entry.path().filename().string();
+    const bool folder = entry.is_directory(ignored);
+    const bool at_top = entry.path().parent_path() == checkpoints_folder;
+    const bool leftover = folder ? at_top && is_checkpoint_leftover(name) : is_ours(final_name(name));
+    if (leftover) leftovers.push_back(entry.path());
+    return !leftover;
   });
   std::error_code ignored;
   for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
@@ -126,6 +162,23 @@ void RunDirectory::remove_frames_after(int frame) const {
   std::error_code ignored;
   for (const FrameFile& file : frames())
     if (file.frame > frame) fs::remove(fs::path(path_) / file.path, ignored);
+}
+
+Result<std::string> RunDirectory::set_aside(const RunMoment& moment) const {
+  const std::string path = checkpoint_path(moment);
+  std::string aside = path + ".damaged";
+  std::error_code error;
+  for (int n = 2; fs::exists(fs::symlink_status(aside, error)); ++n) aside = fmt::format("{}.damaged.{}", path, n);
+  fs::rename(path, aside, error);
+  if (error) return system_error("cannot set aside", path, error.value());
+  return aside;
+}
+
+Status RunDirectory::check_checkpoints() const {
+  std::error_code error;
+  const fs::directory_iterator at(path_ + "/checkpoints", error);
+  if (!error || error == std::errc::no_such_file_or_directory) return {};
+  return system_error("cannot read", path_ + "/checkpoints", error.value());
 }
 
 void RunDirectory::remove_checkpoint(const RunMoment& moment) const {

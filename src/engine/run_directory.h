@@ -43,18 +43,24 @@ class RunDirectory {
   std::string lock_file() const { return path_ + "/.lock"; }
   std::string checkpoint_path(const RunMoment& moment) const { return path_ + "/checkpoints/" + moment.text(); }
 
-  /// Every frame file, by object, kind and frame.
+  /// Every frame file, by object, kind and frame; those of other runs in folders below are not ours.
   std::vector<FrameFile> frames() const;
   /// Names of checkpoints, oldest first; whether they are whole is not looked at.
   std::vector<RunMoment> checkpoints() const;
+  /// An io error where checkpoints may be and cannot be listed.
+  Status check_checkpoints() const;
 
   /// Makes the folder and the one for checkpoints; what stands in the way is a usage error, a full disk an io error.
   Status create() const;
-  /// Removes temporary files and unfinished checkpoints that a killed run left.
+  /// Removes temporary files and unfinished checkpoints that a killed run left, and nothing else: the folder may hold
+  /// other people's files, and other runs.
   void remove_leftovers() const;
   /// Removes the frames after this one.
   void remove_frames_after(int frame) const;
+  /// Removes a checkpoint; what is left of it when that is interrupted is no checkpoint.
   void remove_checkpoint(const RunMoment& moment) const;
+  /// Keeps a checkpoint that cannot be read under another name (`<name>.damaged`), which is returned.
+  Result<std::string> set_aside(const RunMoment& moment) const;
 
  private:
   std::string path_;

@@ -53,7 +53,7 @@ class ParticleWrite {
   void prepare(Exec&) { store_->ghosts_valid = false; }
   void load(View& v, int b) const { v.span = detail::span_of<T>(*store_, system_->first(b), system_->count(b)); }
   void store(View&, int) const {}
-  void finish(Exec&) {}
+  void finish(Exec&) { store_->ghosts_valid = false; }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return static_cast<std::int64_t>(2 * system_->size() * sizeof(T)); }
 
  private:

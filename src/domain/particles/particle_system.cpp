@@ -155,8 +155,12 @@ void ParticleSystem::restore(std::shared_ptr<const Topology> topology, std::span
   arrivals_.clear();
   ghost_counts_valid_ = false;
   padding_ = -1;
-  for (ParticleStore& s : channels_) s.ghosts_valid = false;
   resize_planes(first_.back(), 0);
+  for (ParticleStore& s : channels_) {
+    s.ghosts_valid = false;
+    for (std::size_t p = 0; p < s.planes.size(); ++p)
+      for (std::size_t i = 0; i < first_.back(); ++i) put(s.planes[p].data(), s.info.scalar, i, s.info.background[p]);
+  }
 }
 
 std::size_t ParticleSystem::memory_bytes() const {

@@ -116,6 +116,8 @@ class ParticleSystem {
   /// Particles owned by this rank.
   std::size_t size() const { return first_[static_cast<std::size_t>(topology_->local_count())]; }
   std::int64_t global_size(Comm& comm) const { return comm.sum(static_cast<std::int64_t>(size())); }
+  /// Particles added since the last rebucket().
+  std::size_t pending() const { return arrivals_.size(); }
   std::uint64_t first(int bucket) const { return first_[static_cast<std::size_t>(bucket)]; }
   std::size_t count(int bucket) const {
     return first_[static_cast<std::size_t>(bucket) + 1] - first_[static_cast<std::size_t>(bucket)];
@@ -149,7 +151,7 @@ class ParticleSystem {
   const ParticleStore& store(std::string_view name) const;
   ParticleStore& store(std::string_view name);
 
-  /// Restores from a checkpoint: buckets in curve order with their counts; the caller then fills the planes in order.
+  /// Restores from a checkpoint: buckets in curve order with their counts; channels hold their background until the caller fills them, in order.
   void restore(std::shared_ptr<const Topology> topology, std::span<const std::uint64_t> counts);
   /// Brings the ghosts of one channel up to date. Collective.
   void update_ghosts(Exec& exec, ParticleStore& store);

@@ -46,9 +46,11 @@ class Rebucketer {
 
   Status run() {
     Stopwatch watch;
-    classify();
-    depart();
-    newcomers();
+    if (!too_many(s_.size() + s_.arrivals_.size())) {
+      classify();
+      depart();
+      newcomers();
+    }
     if (const Status ok = exec_.comm.agree(failure_); !ok) return ok;
     if (exec_.comm.size() > 1) route();
     if (retopology()) {
@@ -68,6 +70,13 @@ class Rebucketer {
   Arrival* movers() { return reinterpret_cast<Arrival*>(s_.movers_.data()); }
   float* p(int axis) { return position_.plane<float>(axis); }
   std::size_t old_count() const { return static_cast<std::size_t>(s_.topology_->local_count()); }
+
+  /// Orders are 32 bits wide; one rank holds fewer particles than that.
+  bool too_many(std::size_t count) {
+    if (count < (std::size_t{1} << 32) - 1) return false;
+    failure_ = Error{Failure::memory, fmt::format("object '{}': {} particles on one rank; 2^32 is the most, use more ranks", s_.owner_, count), {}};
+    return true;
+  }
 
   void classify() {
     s_.codes_.reserve(s_.size() * sizeof(std::uint16_t) * 9 / 8, 0);

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/assert.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint/names.h"
 #include "io/piece_file.h"
@@ -38,6 +39,8 @@ PieceType piece_type(Scalar s) {
 
 namespace {
 
+constexpr int format_version = 1;
+
 std::string channel_text(const ChannelInfo& c) {
   return json{{"name", c.name}, {"scalar", static_cast<int>(c.scalar)}, {"components", c.components}, {"site", static_cast<int>(c.site)},
               {"unit", c.unit.power}, {"background", {c.background[0], c.background[1], c.background[2]}}}
@@ -56,6 +59,7 @@ std::vector<std::int32_t> packed_keys(const Topology& t) {
 }
 
 Status write_particles(PieceWriter& out, const std::string& at, const ParticleSystem& system) {
+  AEGIR_ASSERT(system.pending() == 0, "a checkpoint was asked for while new particles wait to be sorted in");
   if (Status ok = write_spacing(out, at, system.topology()); !ok) return ok;
   const auto keys = packed_keys(system.topology());
   const auto buckets = static_cast<std::size_t>(system.topology().local_count());
@@ -138,19 +142,22 @@ Status write_checkpoint(const std::string& directory, const std::vector<StateTre
   Status all = comm.agree(mine);
   if (all) all = comm.agree(write_piece(piece_path(temporary, comm.rank()), state, comm.root()));
 
-  json index{{"aegir_checkpoint", 1}, {"ranks", comm.size()}, {"texts", texts}, {"particles", json::object()}};
+  json index{{"aegir_checkpoint", format_version}, {"ranks", comm.size()}, {"texts", texts}, {"particles", json::object()}};
   for (const StateTree* tree : state)
     tree->walk([&](const std::string& path, const StateTree& node) {
-      for (const auto& p : node.particles()) index["particles"][path] = p.value->global_size(comm);
+      for (const auto& p : node.particles()) index["particles"][path + "/" + p.name] = p.value->global_size(comm);
     });
   mine = {};
   if (all && comm.root()) {
     mine = write_text_atomically(temporary + "/index.json", index.dump(1));
     if (mine) {
       sync_folder(temporary);
-      fs::remove_all(directory, failed);
+      // One of the same name (a branch) stays until the new one stands in its place.
+      const std::string old = (target.parent_path() / ("." + target.filename().string() + ".old.tmp")).string();
+      if (fs::exists(directory, failed)) fs::rename(directory, old, failed);
       fs::rename(temporary, directory, failed);
       if (failed) mine = system_error("rename checkpoint", directory, failed.value());
+      else fs::remove_all(old, failed);
       sync_folder(target.parent_path().string());
     }
   }
@@ -165,7 +172,8 @@ Result<CheckpointInfo> read_checkpoint_info(const std::string& directory) {
   std::stringstream text;
   text << file.rdbuf();
   const json index = json::parse(text.str(), nullptr, false);
-  if (index.is_discarded() || !index.is_object() || index.value("aegir_checkpoint", 0) != 1) return io_error("checkpoint {} is damaged (index.json)", directory);
+  if (index.is_discarded() || !index.is_object() || !index.contains("aegir_checkpoint")) return io_error("checkpoint {} is damaged (index.json)", directory);
+  if (index["aegir_checkpoint"] != format_version) return io_error("checkpoint {} was written by another version of Aegir", directory);
   CheckpointInfo info;
   try {
     info.ranks = index.at("ranks").get<int>();

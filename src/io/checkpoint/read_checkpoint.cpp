@@ -33,7 +33,7 @@ struct Layout {
 class Loader {
  public:
   Loader(const std::string& directory, int ranks, Comm& comm) : comm_(comm) {
-    for (int r = 0; r < ranks; ++r) pieces_.push_back(need(PieceReader::open(piece_path(directory, r))));
+    together([&] { for (int r = 0; r < ranks; ++r) pieces_.push_back(need(PieceReader::open(piece_path(directory, r)))); });
   }
 
   void load(const std::string& path, const StateTree& node) {
@@ -42,27 +42,30 @@ class Loader {
       if (const std::string name = at + "/particles/" + p.name; pieces_[0].has(name)) load_particles(name, *p.value);
     for (const auto& v : node.volumes())
       if (const std::string name = at + "/volumes/" + v.name; pieces_[0].has(name)) load_volume(name, *v.value);
-    for (const auto& r : node.records())
-      if (const std::string name = at + "/records/" + r.name; pieces_[0].has(name)) load_record(name, r.value);
+    together([&] {
+      for (const auto& r : node.records())
+        if (const std::string name = at + "/records/" + r.name; pieces_[0].has(name)) load_record(name, r.value);
+    });
   }
 
  private:
+  /// Runs what may fail on one rank alone; then all fail, so that nobody waits in the next collective call.
+  template <class Body>
+  void together(Body&& body) {
+    Status mine;
+    try {
+      body();
+    } catch (const Damaged& d) {
+      mine = d.error;
+    } catch (const json::exception& e) {
+      mine = io_error("checkpoint is damaged: {}", e.what());
+    }
+    need(comm_.agree(mine));
+  }
+
   Layout layout(const std::string& at, const std::string& owner, double spacing, bool counted) {
     Layout l;
-    double stored = 0;
-    need(pieces_[0].read(at + "/spacing", 0, 1, &stored));
-    if (stored != spacing)
-      throw Damaged{{Failure::usage, fmt::format("the checkpoint of '{}' has cells of {} m, the setup now says {} m; resume with the old size or start a new run", owner, stored, spacing), {}}};
-    for (const PieceReader& piece : pieces_) {
-      l.piece_first.push_back(l.keys.size());
-      const std::size_t buckets = need(piece.info(at + "/keys")).rows;
-      std::vector<std::int32_t> packed(buckets * 4);
-      need(piece.read(at + "/keys", 0, buckets, packed.data()));
-      for (std::size_t b = 0; b < buckets; ++b) l.keys.push_back({{packed[4 * b], packed[4 * b + 1], packed[4 * b + 2]}, packed[4 * b + 3]});
-      l.counts.resize(l.keys.size(), 1);
-      if (counted) need(piece.read(at + "/counts", 0, buckets, l.counts.data() + l.piece_first.back()));
-    }
-    l.piece_first.push_back(l.keys.size());
+    together([&] { read_layout(at, owner, spacing, counted, l); });
     // An Object's particles and volume share their topology where they share their buckets.
     for (const auto& [keys, topology] : known_)
       if (keys == l.keys && topology->spacing() == spacing) l.topology = topology;
@@ -78,9 +81,28 @@ class Loader {
     const auto local = l.topology->local_keys();
     if (!local.empty()) l.begin = static_cast<std::size_t>(std::find(l.keys.begin(), l.keys.end(), local.front()) - l.keys.begin());
     l.end = l.begin + local.size();
-    if (l.end > l.keys.size() || !std::equal(local.begin(), local.end(), l.keys.begin() + static_cast<std::ptrdiff_t>(l.begin)))
-      throw Damaged{io_error("checkpoint is damaged: the buckets of {} are not in order", at)};
+    together([&] {
+      if (l.end > l.keys.size() || !std::equal(local.begin(), local.end(), l.keys.begin() + static_cast<std::ptrdiff_t>(l.begin)))
+        throw Damaged{io_error("checkpoint is damaged: the buckets of {} are not in order", at)};
+    });
     return l;
+  }
+
+  void read_layout(const std::string& at, const std::string& owner, double spacing, bool counted, Layout& l) {
+    double stored = 0;
+    need(pieces_[0].read(at + "/spacing", 0, 1, &stored));
+    if (stored != spacing)
+      throw Damaged{{Failure::usage, fmt::format("the checkpoint of '{}' has cells of {} m, the setup now says {} m; resume with the old size or start a new run", owner, stored, spacing), {}}};
+    for (const PieceReader& piece : pieces_) {
+      l.piece_first.push_back(l.keys.size());
+      const std::size_t buckets = need(piece.info(at + "/keys")).rows;
+      std::vector<std::int32_t> packed(buckets * 4);
+      need(piece.read(at + "/keys", 0, buckets, packed.data()));
+      for (std::size_t b = 0; b < buckets; ++b) l.keys.push_back({{packed[4 * b], packed[4 * b + 1], packed[4 * b + 2]}, packed[4 * b + 3]});
+      l.counts.resize(l.keys.size(), 1);
+      if (counted) need(piece.read(at + "/counts", 0, buckets, l.counts.data() + l.piece_first.back()));
+    }
+    l.piece_first.push_back(l.keys.size());
   }
 
   /// Reads rows [begin, end) of an array that continues from piece to piece; `first[i]` is where piece i starts.
@@ -109,31 +131,51 @@ class Loader {
     return names;
   }
 
+  /// Whether the array in the file is what the channel's memory expects.
+  void need_type(const std::string& name, const ChannelInfo& info, std::size_t columns, const std::string& owner) {
+    for (const PieceReader& piece : pieces_) {
+      const ArrayInfo array = need(piece.info(name));
+      if (array.type != piece_type(info.scalar) || array.columns != columns)
+        throw Damaged{{Failure::usage, fmt::format("the checkpoint holds channel '{}' of '{}' with another type than the setup needs; start a new run", info.name, owner), {}}};
+    }
+  }
+
   void load_particles(const std::string& at, ParticleSystem& system) {
     const Layout l = layout(at, system.owner(), system.spacing(), true);
     system.restore(l.topology, std::span(l.counts).subspan(l.begin, l.end - l.begin));
     std::vector<std::uint64_t> first(l.counts.size() + 1, 0), pieces;
     for (std::size_t b = 0; b < l.counts.size(); ++b) first[b + 1] = first[b] + l.counts[b];
     for (std::size_t p : l.piece_first) pieces.push_back(first[p]);
-    for (const std::string& name : channels(at)) {
-      const std::string channel_at = at + "/channels/" + name;
-      const ChannelInfo info = channel(channel_at, Site::particle);
-      system.declare(info);
-      ParticleStore& store = system.store(name);
-      for (int p = 0; p < info.components; ++p)
-        read_rows(fmt::format("{}/{}", channel_at, p), pieces, first[l.begin], first[l.end], store.planes[static_cast<std::size_t>(p)].data(), scalar_size(info.scalar));
-    }
+    together([&] {
+      for (const std::string& name : channels(at)) {
+        const std::string channel_at = at + "/channels/" + name;
+        if (!system.has(name)) system.declare(channel(channel_at, Site::particle));
+        ParticleStore& store = system.store(name);
+        for (int p = 0; p < store.info.components; ++p) {
+          const std::string plane = fmt::format("{}/{}", channel_at, p);
+          need_type(plane, store.info, 1, system.owner());
+          read_rows(plane, pieces, first[l.begin], first[l.end], store.planes[static_cast<std::size_t>(p)].data(), scalar_size(store.info.scalar));
+        }
+      }
+    });
   }
 
+  /// Channels that the volume no longer has are left out.
   void load_volume(const std::string& at, DiscreteVolume& volume) {
     const Layout l = layout(at, volume.owner(), volume.topology().spacing(), false);
     volume.adopt(l.topology);
     const std::vector<std::uint64_t> pieces(l.piece_first.begin(), l.piece_first.end());
-    for (const std::string& name : channels(at)) {
-      GridStore& store = volume.store(name);
-      for (int p = 0; p < store.info.components; ++p)
-        read_rows(fmt::format("{}/channels/{}/{}", at, name, p), pieces, l.begin, l.end, store.planes[static_cast<std::size_t>(p)].data(), store.bucket_bytes());
-    }
+    together([&] {
+      const std::vector<std::string> stored = channels(at);
+      for (GridStore& store : volume.channels()) {
+        if (std::find(stored.begin(), stored.end(), store.info.name) == stored.end()) continue;
+        for (int p = 0; p < store.info.components; ++p) {
+          const std::string plane = fmt::format("{}/channels/{}/{}", at, store.info.name, p);
+          need_type(plane, store.info, bucket_cells, volume.owner());
+          read_rows(plane, pieces, l.begin, l.end, store.planes[static_cast<std::size_t>(p)].data(), store.bucket_bytes());
+        }
+      }
+    });
   }
 
   void load_record(const std::string& at, const Record& record) {
@@ -157,16 +199,13 @@ class Loader {
 Status read_checkpoint(const std::string& directory, const std::vector<StateTree*>& state, Comm& comm) {
   const Result<CheckpointInfo> info = read_checkpoint_info(directory);
   if (Status ok = comm.agree(info ? Status() : Status(info.error())); !ok) return ok;
-  Status mine;
   try {
     Loader loader(directory, info->ranks, comm);
     for (const StateTree* tree : state) tree->walk([&](const std::string& path, const StateTree& node) { loader.load(path, node); });
-  } catch (const Damaged& d) {
-    mine = d.error;
-  } catch (const json::exception&) {
-    mine = io_error("checkpoint {} is damaged", directory);
+  } catch (const Damaged& d) {  // thrown by all ranks alike
+    return d.error;
   }
-  return comm.agree(mine);
+  return {};
 }
 
 }  // namespace aegir

@@ -71,9 +71,14 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     const double rest = left - at;
     u = rebound(u, c, resting ? 0 : c.restitution);
     if (resting && rest > 0) a = contact_acceleration(u, a, c, pressing, rest);
+    // The way to the new place was checked up to the touch; the last bit, off the surface, may meet somebody else.
+    const Vec3d checked = now.position;
+    const auto free = [&](const Vec3d& to) { return std::none_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return o != touched && o->blocks(checked, to); }); };
+    if (!free(place)) return {stored(checked), c.surface_velocity};
     now = {place, c.surface_velocity + u};
     done += at;
     const Flight end{stored(c.resting_point + c.normal_at_end * clearance), now.velocity + (resting ? a * rest : Vec3d{})};
+    if (!free(end.position)) return {stored(checked), c.surface_velocity};
     if (bounce == max_bounces || rest <= 0) return end;
     if (touched->turning()) {
       // Mid-step places of a turning body are only known to the curvature of its path; from its pose at the end they are exact.

@@ -58,7 +58,11 @@ void Collider::set_time(double begin, double end, double frame) {
   }
   swept_.add(moved(body, motion_.at(begin)));
   for (const MotionPiece& p : pieces_) swept_.add(moved(body, p.end));
-  swept_ = swept_.grown(0.002 * length(swept_.size()));  // a turning box bulges by less than this over 3 degrees
+  // Between two poses 3 degrees apart a corner bulges by R (1 - cos 1.5°) at most.
+  double reach = 0;
+  for (int corner = 0; corner < 8; ++corner)
+    reach = std::max(reach, length(Vec3d{corner & 1 ? body.max.x : body.min.x, corner & 2 ? body.max.y : body.min.y, corner & 4 ? body.max.z : body.min.z}));
+  swept_ = swept_.grown(3.5e-4 * reach + 1e-6 * length(swept_.size()));
 }
 
 double Collider::tolerance() const {
@@ -66,7 +70,9 @@ double Collider::tolerance() const {
 }
 
 bool Collider::thin() const {
-  return std::visit([](const auto& f) { if constexpr (requires { f->thin(); }) return f->thin(); else return f.thin(); }, form_);
+  if (const auto* shape = std::get_if<Shape>(&form_)) return shape->thin();
+  const Surface& surface = *std::get<std::shared_ptr<const Surface>>(form_);
+  return surface.thin() && surface.thickness() == 0;
 }
 
 SurfaceSample Collider::sample(const Vec3d& x) const {
@@ -81,10 +87,11 @@ SurfaceSample Collider::sample(const Vec3d& x) const {
   } else {
     const auto& surface = std::get<std::shared_ptr<const Surface>>(form_);
     const ClosestPoint c = surface->closest(body);
-    const bool inside = surface->inside(body);
-    s.distance = inside ? -c.distance : c.distance;
+    s.distance = surface->signed_distance(body);
     const Vec3d away = c.distance > 0 ? (body - c.point) / c.distance : c.normal;
-    s.normal = inside ? -away : away;
+    // Inside a solid the way out leads through the closest point; inside the thickness of a sheet, away from its middle.
+    const bool in_solid = s.distance < 0 && std::abs(s.distance + c.distance) < 1e-9 * (1 + c.distance);
+    s.normal = in_solid ? -away : away;
     triangle = c.triangle, barycentric = c.barycentric;
   }
   s.distance *= pose.scale;

@@ -52,13 +52,13 @@ class EmitterOperator final : public Operator {
   static constexpr double most_at_once = 4e9;
 
   Status emit(StepContext& c) {
-    const bool first_frame = c.dt == 0;
+    const bool first_frame = c.first_frame;
     std::int64_t count = first_frame ? s_.count : 0;
     const double begin_owed = owed_;
     if (!first_frame) {
       owed_ += std::max(0.0, s_.rate.at(c.frame_time)) * c.dt;
       if (!(owed_ < most_at_once))
-        return simulation_error("emitter '{}' owes {:.3g} particles in one substep of {:.3g} s (frame {}); lower 'rate' or take more substeps", behavior(), owed_, c.dt, c.frame);
+        return simulation_error("emitter '{}' owes {:.3g} particles in one substep of {:.3g} s ; lower 'rate' or take more substeps", behavior(), owed_, c.dt);
       count = static_cast<std::int64_t>(std::floor(owed_));
       owed_ -= static_cast<double>(count);
     }
@@ -101,7 +101,7 @@ class EmitterOperator final : public Operator {
     // Uniform in a ball of radius `spread`.
     const Vec3d scatter = how.direction(0) * (std::cbrt(how.uniform(2)) * s_.spread.at(frame));
     Vec3d velocity = s_.velocity.at(frame) + normal * s_.normal_speed.at(frame) + scatter;
-    if (s_.inherit_velocity && !motion_.is_static() && c.dt > 0) velocity += motion_.velocity(position, c.time, c.time + c.dt);
+    if (s_.inherit_velocity && !motion_.is_static()) velocity += motion_.velocity(position, born, born + 1e-5);
     const double radius = s_.radius[0] + (s_.radius[1] - s_.radius[0]) * size.uniform(0);
     batch.position[slot] = position;
     batch.id[slot] = id;
@@ -168,7 +168,7 @@ class Emitter final : public Behavior {
       const Settings& s = settings_.of(object->path());
       const Result<Motion> motion = keyed_motion(s.translate, s.rotate, build.timeline());
       if (!motion) return motion.error();
-      announce(*object, s, build.timeline());
+      object->expect(static_cast<double>(s.count));
       if (s.shape) {
         const Result<Shape> shape = Shape::create(*s.shape);
         if (!shape) return shape.error();
@@ -183,14 +183,6 @@ class Emitter final : public Behavior {
   }
 
  private:
-  static void announce(ParticleObject& object, const Settings& s, const Timeline& timeline) {
-    double total = static_cast<double>(s.count), most = total;
-    for (int frame = timeline.first(); frame < timeline.last(); ++frame) {
-      const double emitted = std::max(0.0, s.rate.at(frame)) / timeline.fps;
-      total += emitted, most = std::max(most, emitted);
-    }
-    object.expect(total, most);
-  }
   static bool matches(const std::string& path, const std::string& name) { return path == name || path.ends_with("/" + name); }
   bool wanted(const std::string& path) const {
     const auto& names = settings_.base.into.names;

@@ -38,8 +38,8 @@ Result<Motion> keyed_motion(const Parameter<Vec3d>& translate, const Parameter<V
   if (frames.empty()) return Motion::create({key(timeline.first())});
   if (smooth) {  // the curve between the keys, in eighths of a frame, as far as the run goes
     const double first = std::max<double>(*frames.begin(), timeline.first()), last = std::min<double>(*frames.rbegin(), timeline.last());
-    const double step = std::max(0.125, (last - first) / 100000);
-    for (double f = first; f < last; f += step) frames.insert(f);
+    const double apart = std::max(0.125, (last - first) / 100000);
+    for (double f = first; f < last; f += apart) frames.insert(f);
     if (last > first) frames.insert(last);
   }
   std::vector<MotionKey> keys;

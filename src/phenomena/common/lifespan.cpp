@@ -43,7 +43,7 @@ class LifespanOperator final : public Operator {
           for (std::size_t i = 0; i < id.count; ++i) {
             const Random draw(static_cast<std::uint64_t>(s_.seed), static_cast<std::uint64_t>(id[i]), 0, Purpose::lifespan);
             const double mine = s_.variation > 0 ? span * (1 + s_.variation * (2 * draw.uniform(0) - 1)) : span;
-            if (static_cast<double>(age[i]) >= mine) id.set(i, ~id[i]), ++here;
+            if (id[i] >= 0 && static_cast<double>(age[i]) >= mine) id.set(i, ~id[i]), ++here;
           }
           if (here) {
             std::lock_guard lock(mutex);

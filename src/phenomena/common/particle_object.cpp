@@ -77,7 +77,7 @@ std::size_t ParticleObject::forecast_bytes(const Comm& comm) const {
   std::size_t channels = 0, batch = sizeof(Vec3d) + sizeof(std::int64_t);
   for (const ParticleStore& c : particles_.channels()) channels += c.info.bytes_per_element(), batch += 8 * static_cast<std::size_t>(c.info.components);
   constexpr double sorting = 6 + 8 + 24;  // codes and order, the spare plane, what leaves its bucket
-  return static_cast<std::size_t>((expected_ * (static_cast<double>(channels) * 1.125 + sorting) + expected_at_once_ * static_cast<double>(batch)) / comm.size());
+  return static_cast<std::size_t>(std::min(1e18, expected_ * (static_cast<double>(channels) * 1.125 + sorting + static_cast<double>(batch)) / comm.size()));
 }
 
 void ParticleObject::plan(TaskList& tasks) {
@@ -106,12 +106,9 @@ void ParticleObject::plan(TaskList& tasks) {
 }
 
 Status ParticleObject::sort(StepContext& c) {
-  if (Status ok = particles_.rebucket(c.exec); !ok) {
-    Error e = ok.error();
-    e.message += fmt::format(" in frame {}, substep {}; the state before is in the last checkpoint", c.frame, c.substep);
-    return e;
-  }
-  if (c.exec.comm.size() > 1 && particles_.imbalance(c.exec.comm) > 1.2) return particles_.rebucket(c.exec, particles_.balanced(c.exec.comm), 0);
+  if (Status ok = particles_.rebucket(c.exec); !ok) return ok;
+  if (c.exec.comm.size() > 1 && particles_.imbalance(c.exec.comm) > 1.2)
+    if (const Partition better = particles_.balanced(c.exec.comm); !(better == particles_.topology().partition())) return particles_.rebucket(c.exec, better, 0);
   return {};
 }
 
@@ -176,7 +173,7 @@ struct ParticleObject::Pass {
     for (std::size_t i = 0; i < n; ++i) age[i] += dt;
   }
 
-  /// Colliders that some particle of the block could reach in this substep.
+  /// The colliders, if some particle of the block could reach one of them in this substep; none otherwise.
   std::vector<const Collider*> colliders_near(const Bucket& bucket, const Scratch& s, const Planes& p, const Planes& v, std::size_t n) const {
     if (object.colliders_.empty()) return {};
     const float* dv[3] = {s.ax, s.ay, s.az};
@@ -192,10 +189,9 @@ struct ParticleObject::Pass {
     box.add(bucket.origin() + Vec3d(low[0], low[1], low[2]) * bucket.spacing());
     box.add(bucket.origin() + Vec3d(high[0], high[1], high[2]) * bucket.spacing());
     box = box.grown(clearance * 4 + 0.01 * bucket.spacing());
-    std::vector<const Collider*> near;
-    for (const Collider* c : object.colliders_)
-      if (c->swept_bounds().overlaps(box) || !is_finite(box.size())) near.push_back(c);
-    return near;
+    // Whoever meets one collider may be thrown at any other.
+    const bool met = std::any_of(object.colliders_.begin(), object.colliders_.end(), [&](const Collider* c) { return c->swept_bounds().overlaps(box) || !is_finite(box.size()); });
+    return met ? object.colliders_ : std::vector<const Collider*>{};
   }
 
   void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n, const std::vector<const Collider*>& near, const float* share) const {
@@ -218,7 +214,10 @@ struct ParticleObject::Pass {
     if (c.thin() || !c.swept_bounds().contains(f.position)) return;
     const SurfaceSample at = c.sample(f.position);
     if (at.distance >= 0) return;
-    f.position += at.normal * (clearance - at.distance);
+    const Vec3d out = f.position + at.normal * (clearance - at.distance);
+    for (const Collider* other : object.colliders_)
+      if (other != &c && other->blocks(f.position, out)) return;
+    f.position = out;
     const double toward = dot(f.velocity - at.velocity, at.normal);
     if (toward < 0) f.velocity -= at.normal * toward;
   }

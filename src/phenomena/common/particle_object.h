@@ -9,7 +9,6 @@
 // after_forces to to_particles); then they are two tasks and the velocity of the begin is kept in a channel of its own.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -35,8 +34,8 @@ class ParticleObject final : public Object, public ForceTarget {
 
   void add_force(std::unique_ptr<Force> force) override;
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
-  /// Announces particles that the run will emit, for the forecast: all of them, and the most that arrive at once.
-  void expect(double total, double at_once) { expected_ += total, expected_at_once_ = std::max(expected_at_once_, at_once); }
+  /// Announces particles that will certainly exist, for the forecast of memory.
+  void expect(double count) { expected_ += count; }
   /// Gives out `count` ids that were never used; every rank asks for the same number.
   std::int64_t take_ids(std::int64_t count) { return std::exchange(next_id_, next_id_ + count); }
 
@@ -55,7 +54,7 @@ class ParticleObject final : public Object, public ForceTarget {
   std::vector<const Collider*> colliders_;
   std::int64_t next_id_ = 0;
   double max_speed_ = 0;
-  double expected_ = 0, expected_at_once_ = 0;
+  double expected_ = 0;
 };
 
 class Catalog;

@@ -33,6 +33,10 @@ Plan::Plan(std::vector<Task> tasks) {
     std::vector<Task> waiting;
     for (Task& t : tasks)
       if (t.stage == static_cast<Stage>(s)) waiting.push_back(std::move(t));
+    for (const Task& t : waiting)
+      for (const std::string& name : t.after)
+        AEGIR_ASSERT(std::any_of(waiting.begin(), waiting.end(), [&](const Task& o) { return o.full_name() == name; }),
+                     fmt::format("task '{}' comes after '{}', which is no task of its stage", t.full_name(), name));
     while (!waiting.empty()) {
       const auto ready = std::find_if(waiting.begin(), waiting.end(), [&](const Task& t) {
         return std::none_of(waiting.begin(), waiting.end(), [&](const Task& other) { return std::find(t.after.begin(), t.after.end(), other.full_name()) != t.after.end(); });

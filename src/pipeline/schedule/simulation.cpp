@@ -13,7 +13,7 @@ struct Clock {
   std::int64_t frame = 0;    // last complete frame
   std::int64_t substep = 0;  // substeps done after it
   std::int64_t step = 0;     // substeps since the start
-  double elapsed = 0;        // seconds done after it
+  double elapsed = 0;        // share of the next frame that is done
 };
 
 bool in_group(const std::string& path, const std::string& group) {
@@ -47,7 +47,8 @@ struct Simulation::Impl {
   }
 
   double frame_start(std::int64_t frame) const { return setup.timeline.time(static_cast<double>(frame)); }
-  double now() const { return frame_start(clock.frame) + clock.elapsed; }
+  double now() const { return frame_start(clock.frame) + clock.elapsed / setup.timeline.fps; }
+  double frame_time() const { return static_cast<double>(clock.frame) + clock.elapsed; }
 
   StepContext context(double dt, std::vector<std::string>& warnings, std::vector<SolveRecord>& solves) {
     StepContext c{exec};
@@ -57,7 +58,7 @@ struct Simulation::Impl {
     c.time = now();
     c.dt = dt;
     c.fps = setup.timeline.fps;
-    c.frame_time = static_cast<double>(clock.frame) + clock.elapsed * setup.timeline.fps;
+    c.frame_time = frame_time();
     c.output_directory = output_directory;
     c.warnings = &warnings;
     c.solves = &solves;
@@ -73,15 +74,19 @@ struct Simulation::Impl {
       exec.profile.begin_task();
       const Status status = task.run(context);
       exec.profile.end_task(task.full_name(), watch.seconds());
-      if (!status) return status;
+      if (status) continue;
+      Error error = status.error();
+      if (error.kind == Failure::simulation)
+        error.message += fmt::format(" (frame {}, substep {}{})", context.frame, context.substep, context.first_frame ? "" : "; the state before is in the last checkpoint");
+      return error;
     }
     return {};
   }
 
-  /// Substep size: what is left of the frame in equal parts, as many as the fastest Object and the limits ask for.
-  double choose_dt() const {
+  /// Parts of equal length that the rest of the frame is cut into: as many as the fastest Object and the limits ask for.
+  int choose_parts() const {
     const SubstepSettings& s = setup.timeline.substeps;
-    const double left = 1.0 / setup.timeline.fps - clock.elapsed;
+    const double left = (1 - clock.elapsed) / setup.timeline.fps;
     const int done = static_cast<int>(clock.substep);
     int parts = 0;
     if (s.fixed > 0) {
@@ -92,7 +97,20 @@ struct Simulation::Impl {
       const double wanted = std::ceil(left * speed / s.cfl);
       parts = static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
     }
-    return left / std::max(1, parts);
+    return std::max(1, parts);
+  }
+
+  /// What tasks cost, over all ranks: bytes added, the seconds of the slowest.
+  std::map<std::string, Profile::Entry> all_tasks() {
+    auto tasks = exec.profile.tasks();
+    std::vector<std::int64_t> bytes;
+    std::vector<double> seconds;
+    for (const auto& [name, e] : tasks) bytes.push_back(e.bytes), seconds.push_back(e.seconds);
+    exec.comm.sum(bytes);
+    exec.comm.max(seconds);
+    std::size_t i = 0;
+    for (auto& [name, e] : tasks) e.bytes = bytes[i], e.seconds = seconds[i], ++i;
+    return tasks;
   }
 
   Status audit(StepReport& report) {
@@ -213,7 +231,10 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
   for (const auto& o : impl->objects) o->plan(tasks);
   impl->plan = std::make_unique<Plan>(std::move(tasks.tasks()));
   if (checked)
-    for (const Conflict& c : impl->plan->conflicts()) messages.errors.push_back({Failure::usage, c.text(), {}});
+    for (const Conflict& c : impl->plan->conflicts()) {
+      const auto maker = std::find_if(impl->behaviors.begin(), impl->behaviors.end(), [&](const BehaviorSummary& b) { return c.second.starts_with(b.path + ":"); });
+      messages.errors.push_back({Failure::usage, c.text(), maker == impl->behaviors.end() ? Location{} : maker->where});
+    }
   if (!messages.ok()) return messages.errors.front();
   return std::unique_ptr<Simulation>(new Simulation(std::move(impl)));
 }
@@ -230,13 +251,16 @@ Result<StepReport> Simulation::start() {
   StepContext context = s.context(0, report.warnings, report.solves);
   context.time = 0;
   context.frame_time = report.frame;
+  context.first_frame = true;
   if (Status ok = s.run_stages(Stage::ingest, Stage::rebucket, context); !ok) return ok.error();
   s.clock.frame = report.frame;
+  ++s.clock.step;
   report.time = s.now();
   report.frame_done = true;
+  if (Status ok = s.run_stages(Stage::audit, Stage::audit, context); !ok) return ok.error();
   if (Status ok = s.audit(report); !ok) return ok.error();
   if (Status ok = s.run_stages(Stage::frame_end, Stage::output, context); !ok) return ok.error();
-  report.tasks = s.exec.profile.tasks();
+  report.tasks = s.all_tasks();
   return report;
 }
 
@@ -251,9 +275,10 @@ Result<StepReport> Simulation::advance() {
   Impl& s = *impl_;
   s.exec.profile.clear();
   StepReport report;
-  report.dt = s.choose_dt();
-  const double frame_length = 1.0 / s.setup.timeline.fps;
-  const bool last = s.clock.elapsed + report.dt * (1 + 1e-9) >= frame_length;
+  const int parts = s.choose_parts();
+  const bool last = parts == 1;
+  const double share = (1 - s.clock.elapsed) / parts;
+  report.dt = share / s.setup.timeline.fps;
   StepContext context = s.context(report.dt, report.warnings, report.solves);
   report.frame = context.frame;
   report.substep = context.substep;
@@ -267,14 +292,16 @@ Result<StepReport> Simulation::advance() {
     s.clock.elapsed = 0;
   } else {
     ++s.clock.substep;
-    s.clock.elapsed += report.dt;
+    s.clock.elapsed += share;
   }
   report.time = context.time = s.now();
+  context.frame_time = s.frame_time();
   report.frame_done = last;
+  if (Status ok = s.run_stages(Stage::audit, Stage::audit, context); !ok) return ok.error();
   if (Status ok = s.audit(report); !ok) return ok.error();
   if (last)
     if (Status ok = s.run_stages(Stage::frame_end, Stage::output, context); !ok) return ok.error();
-  report.tasks = s.exec.profile.tasks();
+  report.tasks = s.all_tasks();
   return report;
 }
 

@@ -35,6 +35,7 @@ struct StepContext {
   std::uint64_t step = 0;     ///< counts substeps since the start of the run
   double time = 0;            ///< at the substep's begin; tasks of `audit` and later see its end
   double dt = 0;              ///< 0 while the first frame is made
+  bool first_frame = false;   ///< the state at t = 0 is being made
   double frame_time = 0;      ///< time as a fractional frame number, for keyframes
   double fps = 24;
   std::string output_directory = {};  ///< empty: nothing is written
@@ -51,7 +52,7 @@ struct Task {
   std::vector<ChannelAccess> accesses;
   std::vector<std::string> after;    ///< full names of tasks in the same stage that come first
   std::vector<std::string> acting;   ///< Actions that this task calls, for `explain`
-  std::function<Status(StepContext&)> run;
+  std::function<Status(StepContext&)> run;  ///< its outcome is the same on every rank (Comm::agree)
 
   /// "rain/drops:move"
   std::string full_name() const { return behavior + ":" + name; }

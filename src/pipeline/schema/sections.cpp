@@ -27,7 +27,7 @@ void describe(Schema<CheckpointSettings>& s) {
 }
 
 void describe(Schema<Timeline>& s) {
-  s.field("fps", &Timeline::fps).min(0.001).max(100000).soft(12, 120).doc("Frames in a second.");
+  s.field("fps", &Timeline::fps).above(0).max(100000).soft(12, 120).doc("Frames in a second.");
   s.field("frames", &Timeline::frames)
       .min(-10000000)
       .max(10000000)
