@@ -96,13 +96,22 @@ class CommandLine(unittest.TestCase):
 
     def test_wrong_words_end_with_2(self):
         for words in [[], ["fly"], ["run"], ["run", "rain.yaml", "--frames", "5"], ["run", "rain.yaml", "--threads", "0"],
-                      ["run", "rain.yaml", "--progress", "loud"], ["run", "rain.yaml", "--resume=x"], ["info", "nowhere"],
+                      ["run", "rain.yaml", "--progress", "loud"], ["run", "rain.yaml", "--resume=x"], ["info"], ["info", "."], ["info", "--hash", "."],
                       ["run", "rain.yaml", "--checkpoint-every", "3 m"], ["describe", "gravty"], ["run", "nowhere.yaml"],
                       ["preview", "out", "--size", "big"], ["run", "rain.yaml", "--set", "nonsense=1"]]:
             done = self.aegir(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertTrue(done.stderr, words)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["rain.yaml"])
+
+    def test_info_of_what_is_missing_or_damaged_ends_with_4(self):
+        (self.folder / "empty.vdb").touch()
+        for path in ["nowhere", "nowhere.vdb", "empty.vdb"]:
+            for words in [["info"], ["info", "--hash"]]:
+                done = self.aegir(*words, path)
+                self.assertEqual(done.returncode, 4, done.stdout)
+                self.assertIn(path, done.stderr)
+                self.assertEqual(done.stdout, "")
 
     def test_wrong_setup_is_located_and_writes_nothing(self):
         self.setup_file.write_text(setup_text().replace("rate: ${rate}", "raet: 3").replace("10 cm", "10 kg", 1))

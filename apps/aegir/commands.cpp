@@ -9,7 +9,6 @@
 #include "engine/explain.h"
 #include "engine/info.h"
 #include "engine/text.h"
-#include "io/content_hash.h"
 
 namespace aegir {
 
@@ -68,7 +67,7 @@ int describe_command(const DescribeChoice& choice) {
 int info_command(const std::vector<std::string>& paths, bool hash) {
   int code = 0;
   for (const std::string& path : paths) {
-    const Result<std::string> text = hash ? content_hash(path) : info(path);
+    const Result<std::string> text = hash ? file_hash(path) : info(path);
     if (!text) {
       code = std::max(code, report_error(text.error()));
       continue;

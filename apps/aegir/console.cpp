@@ -27,6 +27,14 @@ int report_error(const Error& error) {
   return exit_code(error.kind);
 }
 
+int report_fatal(const Error& error, int rank) {
+  // In one piece, since several ranks may fail at once.
+  const std::string text = fmt::format("aegir: rank {}: {}\n", rank, error.text());
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  return exit_code(error.kind);
+}
+
 int report_errors(const std::vector<Error>& errors, const std::string& what, const std::string& consequence) {
   for (const Error& error : errors) print_error(error.text() + "\n");
   print_error(fmt::format("aegir: {} in {}; {}\n", plural(static_cast<std::int64_t>(errors.size()), "error"), what,

@@ -11,6 +11,8 @@ using nlohmann::ordered_json;
 
 class JsonDisplay final : public RunDisplay {
  public:
+  explicit JsonDisplay(int rank) : rank_(rank) {}
+
   void header(const RunHeader& h) override {
     say("start", {{"aegir", h.version},
                   {"setup", h.setup},
@@ -70,7 +72,10 @@ class JsonDisplay final : public RunDisplay {
     say("failed", {{"code", exit_code(error.kind)}, {"text", error.text()}});
     return shown_ ? code_ : report_error(error);
   }
-  void fatal(const Error& error) override { failed(error); }
+  void fatal(const Error& error) override {
+    say("failed", {{"code", exit_code(error.kind)}, {"text", error.text()}});
+    report_fatal(error, rank_);
+  }
 
  private:
   void say(const char* event, const ordered_json& fields) {
@@ -80,11 +85,11 @@ class JsonDisplay final : public RunDisplay {
   }
 
   bool shown_ = false;
-  int code_ = 2;
+  int rank_ = 0, code_ = 2;
 };
 
 }  // namespace
 
-std::unique_ptr<RunDisplay> make_json_display() { return std::make_unique<JsonDisplay>(); }
+std::unique_ptr<RunDisplay> make_json_display(int rank) { return std::make_unique<JsonDisplay>(rank); }
 
 }  // namespace aegir

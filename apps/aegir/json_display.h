@@ -9,7 +9,7 @@
 
 namespace aegir {
 
-/// Every event on a line of standard output; errors go to standard error as text, too.
-std::unique_ptr<RunDisplay> make_json_display();
+/// Every event on a line of standard output; errors go to standard error as text, too, on every rank.
+std::unique_ptr<RunDisplay> make_json_display(int rank);
 
 }  // namespace aegir

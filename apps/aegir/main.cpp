@@ -134,18 +134,16 @@ int dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
 }
 
 int guarded_dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
+  Error failure;
   try {
     return dispatch(app, a, comm);
-  } catch (const BugFound& e) {
-    report_error(simulation_error("this is a bug in Aegir, please report it: {}", e.what()));
   } catch (const std::bad_alloc&) {
-    if (comm.size() > 1) comm.abort(static_cast<int>(Failure::memory));
-    return report_error({Failure::memory, "memory ran out", {}});
+    failure = {Failure::memory, "memory ran out", {}};
   } catch (const std::exception& e) {
-    report_error(simulation_error("this is a bug in Aegir, please report it: {}", e.what()));
+    failure = simulation_error("this is a bug in Aegir, please report it: {}", e.what());
   }
-  if (comm.size() > 1) comm.abort(static_cast<int>(Failure::simulation));
-  return static_cast<int>(Failure::simulation);
+  if (comm.size() > 1) comm.abort(report_fatal(failure, comm.rank()));
+  return report_error(failure);
 }
 
 int main_program(int argc, char** argv) {

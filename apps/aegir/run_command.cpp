@@ -39,7 +39,7 @@ int run_command(const RunOptions& options, ProgressStyle style, Comm& comm) {
   handle(SIGUSR1, on_checkpoint);
   std::signal(SIGPIPE, SIG_IGN);
   ignore_file_size_signal();
-  const std::unique_ptr<RunDisplay> display = make_display(style, comm.size());
+  const std::unique_ptr<RunDisplay> display = make_display(style, comm);
   const Result<RunSummary> summary = run(options, make_catalog(), comm, control, *display);
   if (!summary) return display->failed(summary.error());
   return summary->stopped_by ? 128 + summary->stopped_by : 0;

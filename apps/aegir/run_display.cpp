@@ -38,7 +38,7 @@ std::string cell(const std::string& text, std::size_t width) {
 /// Lines for people; on a terminal with a line that moves below them.
 class TextDisplay final : public RunDisplay {
  public:
-  TextDisplay(ProgressStyle style, bool bar) : style_(style), bar_(bar) {}
+  TextDisplay(ProgressStyle style, bool bar, int rank) : style_(style), bar_(bar), rank_(rank) {}
 
   void header(const RunHeader& h) override {
     const std::string where =
@@ -125,6 +125,19 @@ class TextDisplay final : public RunDisplay {
     clear_bar();
     if (shown_) return code_;
     const int code = report_error(error);
+    say_what_next(error);
+    return code;
+  }
+
+  void fatal(const Error& error) override {
+    clear_bar();
+    report_fatal(error, rank_);
+    say_what_next(error);
+  }
+
+ private:
+  /// After a failure: the mark for render farms, and from where to go on.
+  void say_what_next(const Error& error) {
     if (style_ == ProgressStyle::openjd) print("openjd_fail: " + error.text() + "\n");
     if (!saved_.empty())
       print_error(
@@ -133,12 +146,8 @@ class TextDisplay final : public RunDisplay {
                     "aegir: the state before is in checkpoint {}; change the setup and go on from it (--resume)\n",
                     saved_)
               : fmt::format("aegir: earlier frames are whole; go on from checkpoint {} with --resume\n", saved_));
-    return code;
   }
 
-  void fatal(const Error& error) override { failed(error); }
-
- private:
   void line(const std::string& text) {
     clear_bar();
     print(text);
@@ -187,7 +196,7 @@ class TextDisplay final : public RunDisplay {
 
   ProgressStyle style_;
   bool bar_, drawn_ = false, titled_ = false, iterations_ = false, shown_ = false;
-  int code_ = 2, first_ = 0, last_ = 0;
+  int rank_ = 0, code_ = 2, first_ = 0, last_ = 0;
   std::size_t frame_width_ = 9;
   std::vector<std::size_t> widths_;
   std::string saved_, setup_;
@@ -195,11 +204,11 @@ class TextDisplay final : public RunDisplay {
 
 }  // namespace
 
-std::unique_ptr<RunDisplay> make_display(ProgressStyle style, int ranks) {
-  if (style == ProgressStyle::json) return make_json_display();
+std::unique_ptr<RunDisplay> make_display(ProgressStyle style, const Comm& comm) {
+  if (style == ProgressStyle::json) return make_json_display(comm.rank());
   const bool bar =
-      style == ProgressStyle::bar || (style == ProgressStyle::automatic && ranks == 1 && ::isatty(STDOUT_FILENO));
-  return std::make_unique<TextDisplay>(style, bar);
+      style == ProgressStyle::bar || (style == ProgressStyle::automatic && comm.size() == 1 && ::isatty(STDOUT_FILENO));
+  return std::make_unique<TextDisplay>(style, bar, comm.rank());
 }
 
 void confirm_next_checkpoint() { confirm = true; }

@@ -1,6 +1,6 @@
 // What a run shows while it goes on: a table for people, marks for render farms, JSON for programs.
 //
-//   std::unique_ptr<RunDisplay> display = make_display(ProgressStyle::automatic, comm.size());
+//   std::unique_ptr<RunDisplay> display = make_display(ProgressStyle::automatic, comm);
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class RunDisplay : public RunObserver {
 
 /// `automatic` is a bar on a terminal and plain lines elsewhere; MPI launchers give their ranks a terminal that is
 /// none.
-std::unique_ptr<RunDisplay> make_display(ProgressStyle style, int ranks);
+std::unique_ptr<RunDisplay> make_display(ProgressStyle style, const Comm& comm);
 
 /// The next checkpoint was asked for from outside and is to be confirmed; callable from a signal handler.
 void confirm_next_checkpoint();

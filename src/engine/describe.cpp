@@ -37,7 +37,7 @@ void add_fields(TextTable& table, const std::vector<FieldDescription>& fields, c
       doc += " One of:";
       for (const Choice& c : f.choices) doc += fmt::format(" {}{}", c.name, &c == &f.choices.back() ? "." : ",");
     }
-    if (f.keyframable) doc += " [keys]";
+    if (f.keyframable) doc += f.attributable ? " [keys, attribute]" : " [keys]";
     table.row({"  " + prefix + f.name, f.required ? "required" : default_text(f), f.unit_text, range_text(f), doc});
     add_fields(table, f.fields,
                prefix + f.name +

@@ -11,7 +11,10 @@
 #include "engine/run_record.h"
 #include "engine/stats.h"
 #include "engine/text.h"
+#include "io/atomic_file.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/content_hash.h"
+#include "io/file_kind.h"
 #include "io/info.h"
 
 namespace aegir {
@@ -56,7 +59,32 @@ std::string grid_text(const GridInfo& grid, FileInfo::Kind kind) {
   return grid.attributes.empty() ? text : text + table.text();
 }
 
+/// Whether a file is what the ending of its name promises; an empty cache is what a crash leaves.
+Status check_kind(const std::string& path) {
+  const Result<FileKind> kind = kind_of_file(path);
+  if (!kind) return kind.error();
+  const std::string ending = fs::path(path).extension().string();
+  const auto broken = [&](const char* promised) {
+    std::error_code ignored;
+    return io_error("{} is damaged: it is {}", path,
+                    fs::file_size(path, ignored) == 0 ? "empty" : fmt::format("no {} in spite of its name", promised));
+  };
+  if (ending == ".vdb" && *kind != FileKind::vdb) return broken("OpenVDB file");
+  if (ending == ".ply" && *kind != FileKind::ply) return broken("PLY mesh");
+  if (ending == ".h5" && *kind != FileKind::hdf5) return broken("HDF5 file");
+  return {};
+}
+
+/// An error where there is nothing at a path, or nothing that can be looked at.
+Status check_exists(const std::string& path) {
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  if (error) return system_error("cannot read", path, error.value());
+  return exists ? Status() : io_error("{} does not exist", path);
+}
+
 Result<std::string> file_text(const std::string& path) {
+  if (Status ok = check_kind(path); !ok) return ok.error();
   const Result<FileInfo> file = inspect_file(path);
   if (!file) return file.error();
   constexpr const char* kinds[] = {"OpenVDB file", "mesh", "checkpoint piece", "file of another kind"};
@@ -161,9 +189,9 @@ std::string run_text(const std::string& path) {
 }  // namespace
 
 Result<std::string> info(const std::string& path) {
+  if (Status ok = check_exists(path); !ok) return ok.error();
   std::error_code ignored;
   const fs::path at(path);
-  if (!fs::exists(at, ignored)) return usage_error({}, "{} does not exist", path);
   if (!fs::is_directory(at, ignored)) return file_text(path);
   if (fs::exists(at / "index.json", ignored) ||
       (at.parent_path().filename() == "checkpoints" && RunMoment::parse(at.filename().string())))
@@ -172,6 +200,14 @@ Result<std::string> info(const std::string& path) {
   if (fs::exists(at / "run.json", ignored) || fs::exists(at / "stats.jsonl", ignored) || !directory.frames().empty())
     return run_text(path);
   return usage_error({}, "{} is neither a run directory nor a checkpoint", path);
+}
+
+Result<std::string> file_hash(const std::string& path) {
+  if (Status ok = check_exists(path); !ok) return ok.error();
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return usage_error({}, "{} is a folder; name the files in it", path);
+  if (Status ok = check_kind(path); !ok) return ok.error();
+  return content_hash(path);
 }
 
 }  // namespace aegir

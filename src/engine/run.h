@@ -38,7 +38,7 @@ struct RunOptions {
   ResumeChoice resume;
   std::optional<Interval> checkpoint_every;  ///< instead of the timeline's
   bool no_output = false;                    ///< simulates only; writes nothing at all
-  std::uint64_t memory_limit = 0;            ///< bytes; 0: what the machine has left
+  std::uint64_t memory_limit = 0;            ///< bytes for all ranks of a machine; 0: what it has left
   std::vector<std::string> command;          ///< for the record
 };
 
@@ -70,9 +70,10 @@ struct CheckReport {
   Messages messages;
 };
 
+/// What a run will take, as far as that is known before the first step.
 struct Forecast {
-  std::uint64_t memory_needed = 0;  ///< what is known before the first step
-  std::uint64_t memory_available = 0;
+  std::uint64_t memory_needed = 0;     ///< by all ranks on the machine of rank 0
+  std::uint64_t memory_available = 0;  ///< on that machine
   std::uint64_t disk_free = 0;
 };
 

@@ -112,8 +112,10 @@ std::vector<RunMoment> RunDirectory::checkpoints() const {
   std::error_code error;
   fs::directory_iterator at(path_ + "/checkpoints", error), end;
   while (!error && at != end) {
-    std::error_code ignored;
-    if (const auto moment = RunMoment::parse(at->path().filename().string()); moment && at->is_directory(ignored))
+    // What cannot even be looked at counts, so that a failing disk does not pass for an empty folder.
+    std::error_code unknown;
+    if (const auto moment = RunMoment::parse(at->path().filename().string());
+        moment && (at->is_directory(unknown) || unknown))
       found.push_back(*moment);
     at.increment(error);
   }
@@ -139,7 +141,7 @@ void RunDirectory::remove_leftovers() const {
     if (entry.is_directory(ignored)) return may_hold_objects(entry);
     const std::string name = final_name(entry.path().filename().string());
     const fs::path folder = entry.path().parent_path();
-    const bool at_top = folder.lexically_relative(path_) == ".";
+    const bool at_top = !entry.path().lexically_relative(path_).has_parent_path();
     const bool of_object = parse_frame_name(name) && name.starts_with(folder.filename().string() + ".");
     if (at_top ? is_ours(name) : of_object) leftovers.push_back(entry.path());
     return true;
@@ -177,7 +179,8 @@ Result<std::string> RunDirectory::set_aside(const RunMoment& moment) const {
 Status RunDirectory::check_checkpoints() const {
   std::error_code error;
   const fs::directory_iterator at(path_ + "/checkpoints", error);
-  if (!error || error == std::errc::no_such_file_or_directory) return {};
+  // What stands in the way of the folder is told by create().
+  if (!error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return {};
   return system_error("cannot read", path_ + "/checkpoints", error.value());
 }
 

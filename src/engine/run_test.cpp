@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <map>
+#include <thread>
 
 #include "engine/info.h"
 #include "engine/test_support.h"
@@ -126,15 +129,58 @@ TEST_F(RunTest, DamagedCheckpointIsSkipped) {
   ASSERT_TRUE(run_here(o, resuming, control));
   ASSERT_EQ(resuming.resumes.size(), 1u);
   EXPECT_EQ(resuming.resumes[0].from.text(), "0003");
-  EXPECT_EQ(resuming.warnings.size(), 2u);
+  ASSERT_EQ(resuming.warnings.size(), 2u);
+  EXPECT_NE(resuming.warnings[0].find("0006.damaged"), std::string::npos) << resuming.warnings[0];
+  EXPECT_NE(resuming.warnings[1].find("0005.damaged"), std::string::npos) << resuming.warnings[1];
   EXPECT_EQ(hashes(folder / "out"), before);
+  EXPECT_EQ(test::read_text(folder / "out/checkpoints/0006.damaged/piece.0.h5"), "junk");
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/checkpoints/0005.damaged/piece.0.h5"));
+  EXPECT_TRUE(info(folder / "out/checkpoints/0006"));
+}
 
-  for (const RunMoment& m : RunDirectory(folder / "out").checkpoints())
-    folder.write("out/checkpoints/" + m.text() + "/piece.0.h5", "junk");
-  Memory fresh;
-  ASSERT_TRUE(run_here(o, fresh, control));
-  EXPECT_EQ(fresh.frames.size(), 6u);
-  EXPECT_EQ(hashes(folder / "out"), before);
+/// Every file below a folder, with its bytes.
+std::map<std::string, std::string> contents(const std::string& directory) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    if (entry.is_regular_file()) all[entry.path().string()] = test::read_text(entry.path().string());
+  return all;
+}
+
+TEST_F(RunTest, RunWithoutAReadableCheckpointIsLeftAsItIs) {
+  ASSERT_TRUE(run_here(options("out"), memory, control));
+  const auto moments = RunDirectory(folder / "out").checkpoints();
+  for (const RunMoment& m : moments) folder.write("out/checkpoints/" + m.text() + "/piece.0.h5", "junk");
+  const auto before = contents(folder / "out");
+  RunOptions o = options("out");
+  o.resume.kind = ResumeChoice::latest;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Memory again;
+    const auto refused = run_here(o, again, control);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Failure::io);
+    for (const RunMoment& m : moments)
+      EXPECT_NE(refused.error().message.find(m.text() + ": "), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("move the folder away"), std::string::npos) << refused.error().message;
+    EXPECT_TRUE(again.frames.empty());
+    EXPECT_EQ(contents(folder / "out"), before);
+  }
+}
+
+TEST_F(RunTest, RunThatWasTakenOverWritesNoFrameAnyMore) {
+  Memory sleeper;
+  sleeper.on_progress = [&] {  // the first substep of frame 2 is done; the second would write the frame
+    std::filesystem::remove(folder / "out/.lock");
+    folder.write("out/.lock", R"({"host":"elsewhere","process":1,"started":"now"})");
+    folder.write("out/drops/drops.points.0002.vdb", "of the successor");
+    std::this_thread::sleep_for(std::chrono::seconds(6));  // the heartbeat notices within five
+    sleeper.on_progress = [] {};
+  };
+  const auto summary = run_here(options("out"), sleeper, control);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().kind, Failure::io);
+  EXPECT_NE(summary.error().message.find("taken over"), std::string::npos) << summary.error().message;
+  EXPECT_EQ(test::read_text(folder / "out/drops/drops.points.0002.vdb"), "of the successor");
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/.lock"));
 }
 
 TEST_F(RunTest, BranchRemovesWhatCameLater) {
@@ -210,6 +256,39 @@ TEST_F(RunTest, ForecastBeyondTheMemoryEndsBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
+/// A process that believes to share its machine with one that is like it.
+class TwinComm final : public Comm {
+ public:
+  using Comm::max, Comm::sum;
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void barrier() override {}
+  void sum(std::span<std::int64_t>) override {}
+  void max(std::span<double>) override {}
+  void max(std::span<std::int64_t>) override {}
+  std::vector<Message> exchange(std::vector<Message> outgoing) override { return outgoing; }
+  void exchange(std::span<const Transfer>, std::span<const Transfer>) override {}
+  std::vector<Bytes> all_gather(const Bytes& mine) override { return {mine, mine}; }
+  std::vector<Bytes> gather(Bytes mine) override { return {std::move(mine)}; }
+  void broadcast(Bytes&) override {}
+  void abort(int code) override { std::exit(code); }
+};
+
+TEST_F(RunTest, ForecastCountsAllRanksOfAMachine) {
+  RunOptions o = options("out");
+  ASSERT_TRUE(run_here(o, memory, control));
+  const std::uint64_t alone = memory.expected.memory_needed;
+  ASSERT_GT(alone, 2u);
+  o = options("together");
+  o.memory_limit = alone + alone / 2;
+  TwinComm twins;
+  const auto summary = run(o, make_catalog(), twins, control, memory);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().kind, Failure::memory);
+  EXPECT_EQ(memory.expected.memory_needed, 2 * alone);
+  EXPECT_FALSE(std::filesystem::exists(folder / "together"));
+}
+
 TEST_F(RunTest, NonFiniteStateIsASimulationErrorWithACheckpointFromBefore) {
   const std::string text = test::rain_setup();
   const std::string calm = "gravity: earth\n";
@@ -224,6 +303,28 @@ TEST_F(RunTest, NonFiniteStateIsASimulationErrorWithACheckpointFromBefore) {
     EXPECT_NE(summary.error().message.find(word), std::string::npos) << summary.error().message;
   EXPECT_EQ(RunDirectory(folder / "out").checkpoints().back(), (RunMoment{3, 0}));
   EXPECT_EQ(RunDirectory(folder / "out").frames().size(), 3u);
+}
+
+TEST(Info, WhatIsNotThereOrNotWholeIsAnIoError) {
+  test::TestFolder folder;
+  const std::vector<std::string> broken = {folder / "nowhere",
+                                           folder / "nowhere.vdb",
+                                           folder.write("empty.vdb", ""),
+                                           folder.write("junk.vdb", "junk"),
+                                           folder.write("empty.ply", ""),
+                                           folder.write("empty.h5", ""),
+                                           folder.write("file", "x") + "/below"};
+  for (const std::string& path : broken)
+    for (const auto& result : {info(path), file_hash(path)}) {
+      ASSERT_FALSE(result) << path;
+      EXPECT_EQ(result.error().kind, Failure::io) << path;
+      EXPECT_NE(result.error().message.find(path), std::string::npos) << result.error().message;
+    }
+  EXPECT_NE(info(folder / "empty.vdb").error().message.find("damaged"), std::string::npos);
+  std::filesystem::create_directory(folder / "folder");
+  EXPECT_EQ(info(folder / "folder").error().kind, Failure::usage);
+  EXPECT_EQ(file_hash(folder / "folder").error().kind, Failure::usage);
+  EXPECT_TRUE(file_hash(folder / "file"));
 }
 
 TEST(RunWords, FramesAndIntervals) {

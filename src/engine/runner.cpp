@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 
 #include "base/assert.h"
@@ -13,6 +14,14 @@
 #include "parallel/threads.h"
 
 namespace aegir {
+namespace {
+
+/// A sum that stays at the largest number instead of beginning again at zero.
+std::uint64_t added(std::uint64_t a, std::uint64_t b) {
+  return std::min(a, std::numeric_limits<std::uint64_t>::max() - b) + b;
+}
+
+}  // namespace
 
 Runner::Runner(const RunOptions& options, const Catalog& catalog, Comm& comm, RunControl& control,
                RunObserver& observer)
@@ -62,12 +71,25 @@ int Runner::threads() const {
   const int mine = available_threads();
   const MachineInfo machine = this_machine();
   if (comm_.size() == 1) return mine;
-  Bytes name(machine.host.size());
-  std::memcpy(name.data(), machine.host.data(), name.size());
-  const auto hosts = comm_.all_gather(name);
-  const auto here = static_cast<int>(std::count(hosts.begin(), hosts.end(), name));
+  const auto here = static_cast<int>(std::clamp<std::uint64_t>(sum_on_host(1), 1, 1 << 20));
   // A rank that its launcher bound to some CPUs has these for itself.
-  return mine < machine.cpus ? mine : std::max(1, mine / std::max(1, here));
+  return mine < machine.cpus ? mine : std::max(1, mine / here);
+}
+
+/// The sum over the ranks that share this machine; the largest number there is where it would be more.
+std::uint64_t Runner::sum_on_host(std::uint64_t mine) const {
+  const std::string host = this_machine().host;
+  Bytes packed(sizeof mine + host.size());
+  std::memcpy(packed.data(), &mine, sizeof mine);
+  std::memcpy(packed.data() + sizeof mine, host.data(), host.size());
+  std::uint64_t total = 0;
+  for (const Bytes& other : comm_.all_gather(packed)) {
+    if (!std::equal(other.begin() + sizeof mine, other.end(), packed.begin() + sizeof mine, packed.end())) continue;
+    std::uint64_t value = 0;
+    std::memcpy(&value, other.data(), sizeof value);
+    total = added(total, value);
+  }
+  return total;
 }
 
 Status Runner::run_all() {
@@ -80,7 +102,6 @@ Status Runner::run_all() {
 }
 
 Status Runner::build() {
-  const bool again = simulation_ != nullptr;
   BuiltRun built = build_run(options_.setup, options_.sets, catalog_, {comm_, profile_});
   hash_ = built.hash;
   std::vector<Error>& errors = built.report.messages.errors;
@@ -93,7 +114,7 @@ Status Runner::build() {
       built.simulation->set_last_frame(options_.frames->second);
   }
   simulation_ = std::move(built.simulation);
-  if (root() && !again) {
+  if (root()) {
     if (simulation_) {
       const MachineInfo machine = this_machine();
       observer_.header({std::string(aegir_version()), options_.setup, hash_, machine.host, machine.simd,
@@ -110,16 +131,20 @@ Status Runner::build() {
 
 Status Runner::forecast() {
   Forecast forecast;
-  for (const auto& object : simulation_->objects()) forecast.memory_needed += object->forecast_bytes(comm_);
+  for (const auto& object : simulation_->objects())
+    forecast.memory_needed = added(forecast.memory_needed, object->forecast_bytes(comm_));
+  // What is available is the machine's, and so is what its ranks need together.
+  forecast.memory_needed = sum_on_host(forecast.memory_needed);
   forecast.memory_available = options_.memory_limit ? options_.memory_limit : available_memory();
   forecast.disk_free = options_.no_output ? 0 : free_disk(directory_.path());
   if (root()) observer_.forecast(forecast);
   Status mine;
   if (forecast.memory_needed > forecast.memory_available)
-    mine = Error{Failure::memory,
-                 fmt::format("the run needs {} of memory and {} are available; use more machines or a coarser setup",
-                             short_bytes(forecast.memory_needed), short_bytes(forecast.memory_available)),
-                 {}};
+    mine = Error{
+        Failure::memory,
+        fmt::format("the run needs {} of memory on {} and {} are available; use more machines or a coarser setup",
+                    short_bytes(forecast.memory_needed), this_machine().host, short_bytes(forecast.memory_available)),
+        {}};
   return together(mine);
 }
 
@@ -144,6 +169,7 @@ Status Runner::loop() {
 
 Status Runner::make_first_frame() {
   const int frame = simulation_->setup().timeline.first();
+  if (Status ok = together(still_ours()); !ok) return ok;
   choose_outputs(frame);
   if (Status ok = take_report(simulation_->start()); !ok) return drop_partial_frame(frame), ok;
   return checkpoint();
@@ -151,6 +177,8 @@ Status Runner::make_first_frame() {
 
 Status Runner::advance() {
   const int frame = moment_.frame + 1;
+  // Asked before the step as well as after it: the step may write a frame, and that may be another run's by now.
+  if (Status ok = together(still_ours()); !ok) return ok;
   choose_outputs(frame);
   const Status ok = take_report(simulation_->advance());
   if (!ok) drop_partial_frame(frame);

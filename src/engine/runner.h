@@ -27,6 +27,12 @@ class Runner {
   /// What is to be done between two substeps, agreed by all ranks.
   enum Request : std::int64_t { none = 0, checkpoint_now = 1, stop = 1000 };
 
+  /// A checkpoint that could not be read, and why.
+  struct DamagedCheckpoint {
+    RunMoment moment;
+    std::string reason;
+  };
+
   // runner.cpp: building, the loop, checkpoints
   Status run_all();
   Status build();
@@ -48,6 +54,7 @@ class Runner {
   Status guarded(FunctionRef<Status()> body);
   bool root() const { return comm_.root(); }
   int threads() const;
+  std::uint64_t sum_on_host(std::uint64_t mine) const;
 
   // runner_resume.cpp: the directory before the first step
   Status open_directory();
@@ -55,7 +62,9 @@ class Runner {
   Status restore();
   Status restore_from(const RunMoment& moment, bool& restored);
   std::vector<RunMoment> candidates() const;
-  void clear_after(const RunMoment& from, bool branch);
+  Status set_damaged_aside();
+  Error none_readable() const;
+  void clear_after(const RunMoment& from);
   Status open_records();
 
   const RunOptions& options_;
@@ -73,7 +82,7 @@ class Runner {
   std::unique_ptr<StatsFile> stats_;    // root only
   std::set<std::string> files_before_;  // frame files that were there when the run began
   std::set<std::string> warned_;
-  std::vector<RunMoment> damaged_;
+  std::vector<DamagedCheckpoint> damaged_;
   bool resumed_ = false;
   bool recorded_ = false;
   RunMoment moment_;                          // the state as it is now

@@ -61,6 +61,7 @@ Status Runner::take_directory() {
   lock_ = std::move(*lock);
 
   const std::vector<FrameFile> frames = directory_.frames();
+  if (Status ok = directory_.check_checkpoints(); !ok) return ok;
   const std::vector<RunMoment> checkpoints = directory_.checkpoints();
   if (resume.kind == ResumeChoice::none && !(frames.empty() && checkpoints.empty()))
     return usage_error({}, "{} already holds {}; continue that run with --resume, or choose another folder with -o",
@@ -105,14 +106,30 @@ Status Runner::restore() {
       summary_.last_frame = moment.frame;
       return together(simulation_->resume());
     }
-    damaged_.push_back(moment);
   }
-  // A state into which half a checkpoint was read is no beginning.
-  if (!damaged_.empty()) {
-    if (root()) observer_.warning(moment_.frame + 1, "no checkpoint is whole; the run starts again at its first frame");
-    if (root())
-      for (const RunMoment& m : damaged_) directory_.remove_checkpoint(m);
-    return build();
+  // Beginning again would write over frames that may have taken days, though the disk may be back in a minute.
+  if (!damaged_.empty()) return none_readable();
+  return {};
+}
+
+Error Runner::none_readable() const {
+  std::string reasons;
+  for (const DamagedCheckpoint& d : damaged_) reasons += fmt::format("\n  {}: {}", d.moment.text(), d.reason);
+  return io_error(
+      "there are checkpoints in {}/checkpoints and none can be read; all is left as it was. If a disk or the network "
+      "is "
+      "at fault, repair that and resume; to start again at the first frame, move the folder away or choose a new one "
+      "with -o:{}",
+      directory_.path(), reasons);
+}
+
+/// Keeps damaged checkpoints where nothing takes them for good ones and nothing is written over them.
+Status Runner::set_damaged_aside() {
+  for (const DamagedCheckpoint& d : damaged_) {
+    const Result<std::string> kept = directory_.set_aside(d.moment);
+    if (!kept) return kept.error();
+    observer_.warning(d.moment.frame,
+                      fmt::format("checkpoint {} is left out: {}; it is kept as {}", d.moment.text(), d.reason, *kept));
   }
   return {};
 }
@@ -133,12 +150,11 @@ Status Runner::restore_from(const RunMoment& moment, bool& restored) {
       return usage_error({}, "checkpoint {} does not fit the setup, which has changed since ({}): {}", moment.text(),
                          changes.empty() ? "" : changes.front(), status.error().message);
     if (options_.resume.kind == ResumeChoice::frame) return usage_error({}, "{}", status.error().message);
-    if (root())
-      observer_.warning(moment.frame,
-                        fmt::format("checkpoint {} is left out: {}", moment.text(), status.error().message));
+    damaged_.push_back({moment, status.error().message});
     return {};
   }
   restored = true;
+  if (Status ok = together(root() ? set_damaged_aside() : Status()); !ok) return ok;
   if (!root()) return {};
   const bool branch = changed || options_.resume.kind == ResumeChoice::frame;
   ResumeReport report;
@@ -153,15 +169,12 @@ Status Runner::restore_from(const RunMoment& moment, bool& restored) {
       report.later_removed = branch;
   }
   observer_.resuming(report);
-  clear_after(moment, branch);
+  if (branch) clear_after(moment);
   return {};
 }
 
-/// Removes what would pass for a result of this run and is none: damaged checkpoints and, on another branch, whatever
-/// came later.
-void Runner::clear_after(const RunMoment& from, bool branch) {
-  for (const RunMoment& m : damaged_) directory_.remove_checkpoint(m);
-  if (!branch) return;
+/// Removes what would pass for a result of this branch and is none: whatever came later.
+void Runner::clear_after(const RunMoment& from) {
   for (const RunMoment& m : directory_.checkpoints())
     if (m > from) directory_.remove_checkpoint(m);
   directory_.remove_frames_after(from.frame);

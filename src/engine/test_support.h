@@ -72,12 +72,14 @@ outputs:
 /// Remembers what a run told, and can ask for something when a substep is done.
 struct Memory : RunObserver {
   CheckReport check;
+  Forecast expected;
   std::vector<int> frames;
   std::vector<std::string> checkpoints, warnings;
   std::vector<ResumeReport> resumes;
   std::function<void()> on_progress = [] {};
 
   void checked(const CheckReport& r) override { check = r; }
+  void forecast(const Forecast& f) override { expected = f; }
   void resuming(const ResumeReport& r) override { resumes.push_back(r); }
   void progress(const FrameProgress&) override { on_progress(); }
   void frame(const FrameReport& f) override { frames.push_back(f.frame); }

@@ -244,20 +244,44 @@ class Resume(support.AegirTest):
                 self.assertEqual(newest, "0005")
                 piece = max((out / "checkpoints" / newest).iterdir(), key=lambda p: p.stat().st_size)
                 damage(piece)
+                wreck = {p.name: p.read_bytes() for p in piece.parent.iterdir()}
                 done = self.run_setup(setup, "--resume", out=out)
-                self.assertRegex(done.stdout + done.stderr, r"warning.*0005")
+                self.assertRegex(done.stdout + done.stderr, r"warning.*0005.*0005\.damaged")
                 self.assertRegex(done.stdout, r"resuming\s+checkpoint 0003")
                 self.assert_same_run(self.folder / "whole", out)
+                kept = {p.name: p.read_bytes() for p in (out / "checkpoints/0005.damaged").iterdir()}
+                self.assertEqual(kept, wreck, "a damaged checkpoint is kept as it was")
 
     def test_all_checkpoints_damaged(self):
+        """Nothing begins again over finished frames: a disk that is away for a minute must not cost a week."""
         setup = self.write("rain.yaml", support.rain(every="2", keep=10))
         self.run_setup(setup, out=self.folder / "whole")
         self.run_setup(setup, "--frames", "1:5")
-        for index in self.out.glob("checkpoints/*/index.json"):
+        good = {index: index.read_text() for index in self.out.glob("checkpoints/*/index.json")}
+        self.assertEqual(len(good), 3)
+        for index in good:
             index.write_text("{")
-        done = self.run_setup(setup, "--resume")
-        self.assertIn("warning", done.stdout + done.stderr)
+        before = {p: p.read_bytes() for p in self.out.glob("**/*") if p.is_file()}
+        for ranks in [0, 0, 2] if support.has_mpirun() else [0, 0]:
+            done = self.run_setup(setup, "--resume", ranks=ranks, code=4)
+            for word in ["0001", "0003", "0005", "index.json", "move the folder away"]:
+                self.assertIn(word, done.stderr)
+            self.assertEqual(before, {p: p.read_bytes() for p in self.out.glob("**/*") if p.is_file()})
+        for index, text in good.items():
+            index.write_text(text)
+        self.run_setup(setup, "--resume")
         self.assert_same_run(self.folder / "whole", self.out)
+
+    def test_other_data_in_the_output_folder_is_left_alone(self):
+        setup = self.write("rain.yaml", support.rain())
+        others = [self.write(name, "precious") for name in
+                  ["out/.notes.tmp-1-2", "out/.cache.tmp/data", "out/work/.1003.tmp/data", "out/work/.run.json.tmp-1-2"]]
+        ours = [self.write(name, "torn") for name in ["out/.run.json.tmp-1-2", "out/drops/.drops.points.0003.vdb.tmp-1-2"]]
+        self.run_setup(setup, "--resume", out=".", cwd=self.out)
+        for path in others:
+            self.assertEqual(path.read_text(), "precious")
+        for path in ours:
+            self.assertFalse(path.exists(), path)
 
 
 class Lock(support.AegirTest):

@@ -176,6 +176,15 @@ TEST(ThinPlate, AWedgeOfTwoSheetsHoldsRain) {
   }
 }
 
+TEST(Collider, WhatIsHeldInATurningCornerDoesNotGainSpeed) {
+  Laboratory lab(timeline(24, 1), "  - gravity: g\n  - particles: dust\n  - emitter: e\n    shape: {kind: sphere, center: [0, 0.2, 0], radius: 5 cm}\n    count: 100\n"
+                                  "  - collider: a\n    shape: {kind: plane, axis: [1, 1, 0]}\n    rotate: {keys: {1: [0, 0, 0], 73: [0, 0.5 deg, 0]}}\n  - collider: b\n    shape: {kind: plane, axis: [-1, 1, 0]}\n");
+  ASSERT_TRUE(lab.ok());
+  lab.run();
+  EXPECT_LT(lab.audit().max_speed, 0.5);
+  for (const auto& [id, p] : lab.particles()) EXPECT_GT(p.x.y, -1e-3);
+}
+
 TEST(Collider, ThicknessPushesAwayFromTheMiddleOfASheet) {
   const std::string file = plate_file(2);
   Laboratory lab(timeline(2, 1), "  - particles: dust\n    voxel_size: 5 cm\n  - emitter: above\n    shape: {kind: sphere, center: [0, 0.02, 0], radius: 1e-9}\n    count: 1\n"

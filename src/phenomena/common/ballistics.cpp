@@ -84,7 +84,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
       // Mid-step places of a turning body are only known to the curvature of its path; from its pose at the end they are exact.
       const Vec3d beyond = stored(end.position + (u + a * (0.5 * rest)) * rest);
       const bool blocked = std::any_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return o->blocks(end.position, beyond); });
-      return {blocked ? end.position : beyond, end.velocity};
+      return blocked ? Flight{end.position, c.surface_velocity} : Flight{beyond, end.velocity};
     }
   }
 }

@@ -149,8 +149,8 @@ class ColliderBehavior final : public Behavior {
     s.field("shape", &Settings::shape).doc("A shape instead of a mesh.");
     s.field("translate", &Settings::translate).unit("m").doc("Where the collider is moved to; keyframes make it move.");
     s.field("rotate", &Settings::rotate).unit("rad").doc("Rotation about the world's x, then y, then z axis.");
-    s.field("friction", &Settings::friction).min(0).soft(0, 1).doc("Coulomb friction coefficient; may be painted per vertex.");
-    s.field("restitution", &Settings::restitution).min(0).max(1).doc("Share of the normal speed that a bounce keeps; may be painted per vertex.");
+    s.field("friction", &Settings::friction).from_attribute().min(0).soft(0, 1).doc("Coulomb friction coefficient; may be painted per vertex.");
+    s.field("restitution", &Settings::restitution).from_attribute().min(0).max(1).doc("Share of the normal speed that a bounce keeps; may be painted per vertex.");
     s.field("thickness", &Settings::thickness).unit("m").min(0).advanced().doc("Gives open sheets an inside: all points within half of it.");
     s.check([](const Settings& v) {
       if (v.input.value.empty() == !v.shape.has_value()) return std::string("give either 'input' or 'shape'");
@@ -164,6 +164,7 @@ class ColliderBehavior final : public Behavior {
     const Result<Motion> motion = keyed_motion(s.translate, s.rotate, build.timeline());
     if (!motion) return motion.error();
     if (s.shape) {
+      if (s.friction.attribute() || s.restitution.attribute()) return usage_error({}, "a shape carries no attributes; paint a mesh, or give values");
       const Result<Shape> shape = Shape::create(*s.shape);
       if (!shape) return shape.error();
       build.add(std::make_unique<Collider>(build.path(), *shape, *motion, s.friction, s.restitution));
@@ -175,6 +176,13 @@ class ColliderBehavior final : public Behavior {
       if (p->attribute() && !(*surface)->has_attribute(p->attribute()->name))
         build.warn(fmt::format("mesh of '{}' carries no attribute '{}'; its default {} is used", s.input.value, p->attribute()->name, p->constant()));
     build.add(std::make_unique<Collider>(build.path(), *surface, *motion, s.friction, s.restitution));
+    return {};
+  }
+
+  Status create_actions(Builder& build) override {
+    const auto objects = build.objects();
+    if (std::none_of(objects.begin(), objects.end(), [](Object* o) { return o->simulated() && o->particles(); }))
+      build.switch_off("nothing in its group can touch it");
     return {};
   }
 

@@ -82,7 +82,7 @@ void describe_air(Schema<S>& s) {
   s.field("air_density", &S::air_density).unit("kg/m^3").min(0).doc("Density of the air.");
   s.field("air_viscosity", &S::air_viscosity).unit("Pa s").min(0).doc("Shear viscosity of the air.");
   s.field("drag_coefficient", &S::drag_coefficient).min(0).soft(0.1, 2).doc("Of a body at high Reynolds number; a sphere has 0.44.");
-  s.field("scale", &S::scale).min(0).soft(0, 10).advanced().doc("Multiplies the drag; not physical unless 1. May come from an attribute.");
+  s.field("scale", &S::scale).from_attribute().min(0).soft(0, 10).advanced().doc("Multiplies the drag; not physical unless 1. May come from an attribute.");
 }
 
 /// a -= λ (v - w), damping += λ with λ = factor · law(radius, speed) / mass. Arguments are restrict so that it vectorises.

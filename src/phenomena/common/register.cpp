@@ -1,5 +1,6 @@
 #include "phenomena/common/register.h"
 
+#include "phenomena/common/cached_object.h"
 #include "phenomena/common/collider.h"
 #include "phenomena/common/emitter.h"
 #include "phenomena/common/forces.h"
@@ -15,6 +16,7 @@ void register_common(Catalog& catalog) {
   register_emitter(catalog);
   register_collider(catalog);
   register_lifespan(catalog);
+  register_cached_object(catalog);
   register_points_output(catalog);
 }
 

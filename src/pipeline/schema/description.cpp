@@ -113,6 +113,7 @@ json keyframed_schema(const FieldDescription& field, const json& single) {
                     {"properties", {{"attribute", {{"type", "string"}}}, {"default", single}}}};
   if (field.type == FieldType::number || field.type == FieldType::integer)
     attribute["properties"]["remap"] = {{"type", "array"}, {"items", single}, {"minItems", 2}, {"maxItems", 2}};
+  if (!field.attributable) return {{"anyOf", {single, keys}}};
   return {{"anyOf", {single, keys, attribute}}};
 }
 
@@ -182,7 +183,8 @@ json to_json(const FieldDescription& field) {
             {"advanced", field.advanced},
             {"required", field.required},
             {"optional", field.optional},
-            {"keyframable", field.keyframable}};
+            {"keyframable", field.keyframable},
+            {"attributable", field.attributable}};
   if (!field.group.empty()) j["group"] = field.group;
   if (!field.unit_text.empty()) j["unit"] = field.unit_text;
   if (field.length > 0) j["length"] = field.length;

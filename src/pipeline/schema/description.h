@@ -46,7 +46,8 @@ struct FieldDescription {
   bool advanced = false;
   bool required = false;
   bool optional = false;                 ///< may be absent; then there is no default
-  bool keyframable = false;              ///< accepts keys and attributes
+  bool keyframable = false;              ///< accepts keys
+  bool attributable = false;             ///< accepts an attribute of particles, voxels or vertices
   Value default_value;                   ///< null where there is none
   std::vector<FieldDescription> fields;  ///< of a mapping
   std::string shorthand;                 ///< of a mapping: the field that a bare value sets

@@ -103,6 +103,10 @@ bool read_attribute(const Value& value, Parameter<T>& out, const FieldDescriptio
   if (const Value* remap = value.find("remap")) good = read_remap(*remap, binding, d, reader) && good;
   T otherwise = out.constant();
   if (const Value* given = value.find("default")) good = read_scalar(*given, otherwise, d, reader) && good;
+  if (good && !d.attributable) {
+    reader.error(value.where, fmt::format("'{}' cannot come from an attribute; give a value or {{keys: …}}", d.name));
+    return false;
+  }
   if (good) out = Parameter<T>::bound(std::move(binding), otherwise);
   return good;
 }

@@ -26,7 +26,7 @@ void add_rows(const std::vector<FieldDescription>& fields, const std::string& pr
     const std::string start = field.required ? "required" : code(default_text(field));
     rows +=
         fmt::format("| `{}{}` | {} | {} | {} | {} | {} | {} |\n", prefix, field.name, type_text(field),
-                    cell(field.unit_text), start, cell(range_text(field)), field.keyframable ? "yes" : "", cell(doc));
+                    cell(field.unit_text), start, cell(range_text(field)), field.attributable ? "keys, attribute" : field.keyframable ? "keys" : "", cell(doc));
     const std::string inner = field.shape == FieldShape::list ? "[]." : field.shape == FieldShape::map ? ".NAME." : ".";
     add_rows(field.fields, prefix + field.name + inner, rows);
   }
@@ -35,7 +35,7 @@ void add_rows(const std::vector<FieldDescription>& fields, const std::string& pr
 std::string parameter_table(const std::vector<FieldDescription>& fields) {
   if (fields.empty()) return "It has no parameters.\n";
   std::string rows =
-      "| Parameter | Type | Unit | Default | Range | Keys, attributes | Meaning |\n"
+      "| Parameter | Type | Unit | Default | Range | Varies by | Meaning |\n"
       "|---|---|---|---|---|---|---|\n";
   add_rows(fields, "", rows);
   return rows;

@@ -76,6 +76,8 @@ class Field final : public FieldOf<S> {
   }
   Field& group(const char* text) { return this->description_.group = text, *this; }
   Field& advanced() { return this->description_.advanced = true, *this; }
+  /// May come from an attribute of what it acts on; only for Parameter<> members whose owner looks the attribute up.
+  Field& from_attribute() { return this->description_.attributable = true, *this; }
   /// Absent is an error.
   Field& required() { return this->description_.required = true, *this; }
   Field& doc(const char* text) { return this->description_.doc = text, *this; }

@@ -187,6 +187,7 @@ std::vector<Case> parameter_cases() {
        "4:44: 'viscosity.interpolation' is 'bezier', but should be one of linear, smooth, step"},
       {"interpolation typo", liquid("viscosity: {keys: {1: 1}, interpolate: step}"),
        "4:29: 'interpolate' does not belong beside 'keys' in 'viscosity'; did you mean 'interpolation'?"},
+      {"attribute nobody reads", "aegir: 1\nsetup:\n  - gravity: g\n    acceleration: {attribute: x}\n", "4:19: 'acceleration' cannot come from an attribute; give a value or {keys: …}"},
       {"attribute name", liquid("viscosity: {attribute: 3x}"),
        "4:26: 'viscosity' binds to '3x', which is not the name of an attribute"},
       {"remap", liquid("viscosity: {attribute: x, remap: [1]}"),
