@@ -280,6 +280,18 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.same(whole, self.out)
 
+    def test_a_rank_without_memory_says_so(self):
+        program = Path(AEGIR).read_bytes()
+        if not shutil.which("mpirun") or b"__asan_init" in program or b"__tsan_init" in program:
+            self.skipTest("no mpirun, or a sanitizer that needs the address space itself")
+        self.setup_file.write_text(setup_text(last=2).replace("count: 100", "count: 8000000"))
+        words = [AEGIR, "run", str(self.setup_file), "-o", str(self.out), "--threads", "1"]
+        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "1", *words, ":",
+                               "-n", "1", "sh", "-c", 'ulimit -v 900000; exec "$@"', "sh", *words],
+                              cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, "rank 1: .*memory")
+
     def test_changed_setup_is_named(self):
         self.assertEqual(self.run_setup("--frames", "1:4").returncode, 0)
         done = self.run_setup("--resume", "--set", "rate=10")

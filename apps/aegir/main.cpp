@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/assert.h"
 #include "commands.h"
 #include "console.h"
 #include "engine/machine.h"
@@ -55,7 +54,7 @@ void add_run(CLI::App& app, Arguments& a) {
   c->footer(
       "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
       "Exit codes: 0 done, 2 wrong setup or usage, 3 simulation failed, 4 input/output, 5 memory, 128+signal.\n\n"
-      "Example:\n  aegir run setups/fountain.yaml -o runs/fountain --frames 1:48 --set rate=2000");
+      "Example:\n  aegir run setups/fountain.yaml -o runs/fountain --frames 1:48 --set jet=8m/s");
 }
 
 void add_looking(CLI::App& app, Arguments& a) {

@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <map>
 
+#include "engine/catalog.h"
 #include "engine/run_directory.h"
+#include "engine/run_record.h"
 #include "io/atomic_file.h"
 #include "io/frame_path.h"
 #include "io/vdb.h"
+#include "phenomena/common/collider.h"
+#include "pipeline/schedule/simulation.h"
 #include "preview/image.h"
 #include "preview/points.h"
 
@@ -22,6 +26,39 @@ namespace fs = std::filesystem;
 struct Shown {
   std::vector<Vec3d> positions;
   std::vector<float> speed, radius;
+};
+
+/// The colliders of a run, made again from the setup that it recorded; none where that cannot be read any more.
+class Solids {
+ public:
+  explicit Solids(const std::vector<std::string>& sources) {
+    for (const std::string& source : sources) {
+      const auto record = RunRecord::load(source + "/run.json");
+      if (!record) continue;
+      // Paths in the recorded text start at the setup file, whose name starts where the program was started.
+      fs::path file(record->setup_file);
+      if (file.is_relative() && !record->sessions.empty()) file = fs::path(record->sessions.front().folder) / file;
+      Messages messages;
+      auto setup = parse_setup(record->setup_text, file.string(), {}, catalog_, messages);
+      if (!setup) continue;
+      auto simulation = Simulation::create(std::move(*setup), Exec{*comm_, profile_}, messages);
+      if (simulation) simulations_.push_back(std::move(*simulation));
+    }
+  }
+  std::vector<TriangleMesh> at(int frame) const {
+    std::vector<TriangleMesh> meshes;
+    for (const auto& s : simulations_)
+      for (const auto& o : s->objects())
+        if (const auto* collider = dynamic_cast<const Collider*>(o.get()))
+          if (TriangleMesh mesh = collider->mesh(s->setup().timeline.time(frame)); !mesh.triangles.empty()) meshes.push_back(std::move(mesh));
+    return meshes;
+  }
+
+ private:
+  Catalog catalog_ = make_catalog();
+  std::unique_ptr<Comm> comm_ = make_single_comm();
+  Profile profile_;
+  std::vector<std::unique_ptr<Simulation>> simulations_;
 };
 
 using Sequence = std::map<int, std::vector<std::string>>;  // frame → files
@@ -151,11 +188,12 @@ Result<PictureReport> make_pictures(const PictureOptions& options, const std::fu
   constexpr std::size_t most_on_sheet = 12;
   const std::size_t stride = (sequence->size() + most_on_sheet - 1) / most_on_sheet;
   std::vector<Captioned> sheet;
+  const Solids solids(options.sources);
   for (const auto& [frame, files] : *sequence) {
     const Result<Shown> shown = read_frame(files);
     if (!shown) return shown.error();
     view.caption = fmt::format("frame {}", frame);
-    const Image image = render_points(shown->positions, shown->speed, shown->radius, {}, view);
+    const Image image = render_points(shown->positions, shown->speed, shown->radius, solids.at(frame), view);
     const std::string path = (fs::path(report.output) / fmt::format("preview.{}.png", frame_text(frame))).string();
     if (Status ok = write_png(image, path); !ok) return ok.error();
     if (static_cast<std::size_t>(report.pictures) % stride == 0)

@@ -8,6 +8,13 @@ namespace {
 
 constexpr int max_bounces = 16;
 
+/// Whether a straight way comes near anything that the collider sweeps in this substep.
+bool in_reach(const Collider& c, const Vec3d& from, const Vec3d& to, double clearance) {
+  Box way;
+  way.add(from), way.add(to);
+  return c.swept_bounds().overlaps(way.grown(4 * clearance + 4 * c.tolerance()));
+}
+
 /// Time of the touch on the parabola instead of its chord: Newton on n·(x + u t + a t²/2) = n·p, in the surface's frame.
 /// Only the velocity at the touch is taken from it; time and place stay those of the chord, which was checked.
 double touch_time(const Vec3d& x, const Vec3d& u, const Vec3d& a, const Contact& c, double at, double left) {
@@ -51,7 +58,8 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     std::optional<Contact> first;
     const Collider* touched = nullptr;
     for (const Collider* c : colliders)
-      if (const auto hit = c->sweep(now.position, goal, time + done, std::max(0.25 * clearance, 2 * c->tolerance())); hit && (!first || hit->fraction < first->fraction))
+      if (!in_reach(*c, now.position, goal, clearance)) continue;
+      else if (const auto hit = c->sweep(now.position, goal, time + done, std::max(0.25 * clearance, 2 * c->tolerance())); hit && (!first || hit->fraction < first->fraction))
         first = hit, touched = c;
     if (!first) return {goal, now.velocity + a * left};
 
@@ -73,7 +81,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     if (resting && rest > 0) a = contact_acceleration(u, a, c, pressing, rest);
     // The way to the new place was checked up to the touch; the last bit, off the surface, may meet somebody else.
     const Vec3d checked = now.position;
-    const auto free = [&](const Vec3d& to) { return std::none_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return o != touched && o->blocks(checked, to); }); };
+    const auto free = [&](const Vec3d& to) { return std::none_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return o != touched && in_reach(*o, checked, to, clearance) && o->blocks(checked, to); }); };
     if (!free(place)) return {stored(checked), c.surface_velocity};
     now = {place, c.surface_velocity + u};
     done += at;
@@ -83,7 +91,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     if (touched->turning()) {
       // Mid-step places of a turning body are only known to the curvature of its path; from its pose at the end they are exact.
       const Vec3d beyond = stored(end.position + (u + a * (0.5 * rest)) * rest);
-      const bool blocked = std::any_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return o->blocks(end.position, beyond); });
+      const bool blocked = std::any_of(colliders.begin(), colliders.end(), [&](const Collider* o) { return in_reach(*o, end.position, beyond, clearance) && o->blocks(end.position, beyond); });
       return blocked ? Flight{end.position, c.surface_velocity} : Flight{beyond, end.velocity};
     }
   }

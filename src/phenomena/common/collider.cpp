@@ -118,6 +118,20 @@ std::optional<Contact> Collider::sweep(const Vec3d& x0, const Vec3d& x1, double 
                  at_surface(friction_, frame_, form_, hit->triangle, hit->barycentric), at_surface(restitution_, frame_, form_, hit->triangle, hit->barycentric)};
 }
 
+TriangleMesh Collider::mesh(double time) const {
+  constexpr int resolution = 48;
+  TriangleMesh mesh;
+  if (const auto* shape = std::get_if<Shape>(&form_)) {
+    if (!shape->bounded()) return mesh;
+    mesh = shape->mesh(resolution);
+  } else {
+    mesh = std::get<std::shared_ptr<const Surface>>(form_)->mesh();
+  }
+  const Pose pose = motion_.at(time);
+  for (Vec3d& x : mesh.positions) x = pose.apply(x);
+  return mesh;
+}
+
 bool Collider::blocks(const Vec3d& x0, const Vec3d& x1) const {
   const Pose pose = motion_.at(end_);
   const MotionPiece still{end_, end_, pose, pose};

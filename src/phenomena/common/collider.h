@@ -46,6 +46,8 @@ class Collider : public Object {
   SurfaceSample sample(const Vec3d& x) const;
   /// First touch of a point that goes straight from x0 at time t0 to x1 at the end of the substep.
   std::optional<Contact> sweep(const Vec3d& x0, const Vec3d& x1, double t0, double clearance) const;
+  /// The surface at a time in seconds, for pictures; empty for an endless plane.
+  TriangleMesh mesh(double time) const;
   /// Whether the collider, as it stands at the end of the substep, is between two points.
   bool blocks(const Vec3d& x0, const Vec3d& x1) const;
   /// Whether the collider turns in this substep.
