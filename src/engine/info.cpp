@@ -111,8 +111,12 @@ Result<std::string> checkpoint_text(const std::string& path) {
   text += labelled("written", fmt::format("{} on {} by aegir {}", text_of(*info, "written"), text_of(*info, "host"),
                                           text_of(*info, "aegir")));
   text += labelled("setup", text_of(*info, "hash"));
-  for (const auto& [object, count] : info->particles)
+  for (const auto& [system, count] : info->particles) {
+    // An Object's own particles are called so; others keep their name.
+    constexpr std::string_view own = "/particles";
+    const std::string object = system.ends_with(own) ? system.substr(0, system.size() - own.size()) : system;
     text += labelled("object", fmt::format("{}: {}", object, plural(count, "particle")));
+  }
   return text;
 }
 

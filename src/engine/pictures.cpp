@@ -50,7 +50,8 @@ class Solids {
     for (const auto& s : simulations_)
       for (const auto& o : s->objects())
         if (const auto* collider = dynamic_cast<const Collider*>(o.get()))
-          if (TriangleMesh mesh = collider->mesh(s->setup().timeline.time(frame)); !mesh.triangles.empty()) meshes.push_back(std::move(mesh));
+          if (TriangleMesh mesh = collider->mesh(s->setup().timeline.time(frame)); !mesh.triangles.empty())
+            meshes.push_back(std::move(mesh));
     return meshes;
   }
 

@@ -526,7 +526,7 @@ def command_line():
     ok = "aegir: 1\nexpose: {voxel: 10 cm}\ninputs: {m: {file: m.ply}, n: n.ply}\nsetup:\n- particles: p\n  voxel_size: ${voxel}\n- group: g\n  behaviors:\n  - gravity: down\n"
     wrong = [  # --set, message
         ("nonsense", "should be NAME=VALUE"), ("=3", "should be NAME=VALUE"), ("voxel=", "should be NAME=VALUE"), ("", "should be NAME=VALUE"),
-        ("voxl=3", "did you mean 'voxel'?"), ("voxel=big", "is not a number"), ("voxel=3kg", "a length (m) is expected"), ("voxel=-1", "must be above 0"),
+        ("voxl=3", "did you mean 'voxel'?"), ("voxel=big", "is not a number"), ("voxel=3kg", "a length (m) is expected"), ("voxel=-1", "must be at least"),
         ("voxel=[1, 2", "cannot be read"), ("voxel={", "cannot be read"), ("voxel=\"abc", "cannot be read"), ("voxel=\x01", "cannot be read"),
         ("voxel=nan", "is not a number"), ("voxel=[1]", "is a list"), ("voxel=~", ""), ("p=3", "is a node"), ("q.voxel_size=3", "names no node"),
         ("p.voxel_sise=3", "did you mean 'voxel_size'?"), ("p.voxel_size=big", "is not a number"), ("p..voxel_size=3", "has an empty part"),

@@ -55,7 +55,7 @@ class Words(support.AegirTest):
                  ["run", "rain.yaml", "--threads", "0"], ["run", "rain.yaml", "--threads", "-2"], ["run", "rain.yaml", "--threads", "many"],
                  ["run", "rain.yaml", "--progress", "loud"], ["run", "rain.yaml", "--resume=x"], ["run", "rain.yaml", "--resume=3"],
                  ["run", "rain.yaml", "--checkpoint-every", "3 m"], ["run", "rain.yaml", "--checkpoint-every", "-1"],
-                 ["run", "rain.yaml", "--set"], ["describe", "gravty"], ["info", "nowhere"],
+                 ["run", "rain.yaml", "--set"], ["describe", "gravty"],
                  ["preview", "nowhere"], ["preview", ".", "--size", "big"], ["preview", ".", "--size", "0x0"], ["run", "rain.yaml", "-o", "rain.yaml"]]
         for words in wrong:
             with self.subTest(words=words):

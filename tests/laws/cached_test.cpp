@@ -46,7 +46,7 @@ TEST_F(Cached, FollowsTheParabolaBetweenFrames) {
 }
 
 TEST_F(Cached, CanBeShiftedAndWrittenAgain) {
-  Laboratory lab("{fps: 24, frames: [101, 103], substeps: 1}", "  - cached: ghost\n    from: " + folder + "\n    source: dust\n    offset: 100\n");
+  Laboratory lab("{fps: 24, frames: [101, 103], substeps: 1}", "  - cached: ghost\n    from: " + folder + "\n    object: dust\n    offset: 100\n");
   ASSERT_TRUE(lab.ok());
   EXPECT_EQ(lab.particles("ghost").size(), 50u);
   lab.step();

@@ -154,7 +154,7 @@ class Cached final : public Behavior {
  public:
   struct Settings {
     FilePath from;
-    std::string source;
+    std::string object;
     int offset = 0;
     double voxel_size = 0.1;
   };
@@ -166,7 +166,7 @@ class Cached final : public Behavior {
   }
   static void describe(Schema<Settings>& s) {
     s.field("from", &Settings::from).required().doc("Run directory that holds the cache.");
-    s.field("source", &Settings::source).doc("Path of the Object in that run; the same name as this node if not given.");
+    s.field("object", &Settings::object).doc("Path of the Object in that run; the same name as this node if not given.");
     s.field("offset", &Settings::offset).doc("Frames by which the cache is shifted: frame f shows the cache's frame f - offset.");
     s.field("voxel_size", &Settings::voxel_size).unit("m").min(1e-6).max(1e6).doc("Cell of the grid that sorts the particles.");
   }
@@ -174,7 +174,7 @@ class Cached final : public Behavior {
   Status create_objects(Builder& build) override {
     const Settings& s = settings_.base;
     const std::string& path = build.path();
-    const std::string object = s.source.empty() ? path.substr(path.rfind('/') + 1) : s.source;
+    const std::string object = s.object.empty() ? path.substr(path.rfind('/') + 1) : s.object;
     const Result<std::vector<int>> frames = existing_frames(s.from.resolved, object, CacheKind::points);
     if (!frames) return Error{Failure::usage, frames.error().message, s.from.where};
     if (frames->empty()) return usage_error(s.from.where, "'{}' holds no frames of '{}' (looked for {})", s.from.text, object, cache_path(s.from.text, object, CacheKind::points, build.timeline().first()));
