@@ -19,8 +19,10 @@ void step(Bench& bench) {
     register_common(catalog);
     Messages messages;
     const std::string text = fmt::format(
-        "aegir: 1\ntimeline: {{frames: [1, 2]}}\nsetup:\n  - particles: dust\n    voxel_size: 1 cm\n  - gravity: g\n  - air_drag: a\n    law: {}\n"
-        "  - emitter: e\n    shape: {{kind: box, size: [1.28, 1.28, 0.64]}}\n    count: 8388608\n    spread: 1\n", law);
+        "aegir: 1\ntimeline: {{frames: [1, 2]}}\nsetup:\n  - particles: dust\n    voxel_size: 1 cm\n  - gravity: g\n  "
+        "- air_drag: a\n    law: {}\n"
+        "  - emitter: e\n    shape: {{kind: box, size: [1.28, 1.28, 0.64]}}\n    count: 8388608\n    spread: 1\n",
+        law);
     auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
     AEGIR_ASSERT(setup, "the benchmark's setup is wrong");
     auto simulation = Simulation::create(std::move(*setup), bench.exec, messages);

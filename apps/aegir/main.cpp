@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "engine/machine.h"
+#include "pipeline/schema/suggest.h"
 
 namespace aegir {
 namespace {
@@ -165,6 +166,15 @@ int main_program(int argc, char** argv) {
   for (std::string& word : words)
     if (word == "--resume") word = "--resume=latest";
   std::reverse(words.begin(), words.end());
+  if (words.empty()) return print_error(app.help()), static_cast<int>(Failure::usage);
+  std::vector<std::string> known;
+  for (const CLI::App* s : app.get_subcommands([](const CLI::App*) { return true; })) known.push_back(s->get_name());
+  if (const std::string& command = words.back();
+      !command.starts_with("-") && std::find(known.begin(), known.end(), command) == known.end()) {
+    print_error(
+        fmt::format("aegir: '{}' is no command{}\naegir --help lists them\n", command, suggestion(command, known)));
+    return static_cast<int>(Failure::usage);
+  }
   try {
     app.parse(words);
   } catch (const CLI::ParseError& e) {

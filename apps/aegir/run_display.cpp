@@ -200,6 +200,7 @@ class TextDisplay final : public RunDisplay {
   std::size_t frame_width_ = 9;
   std::vector<std::size_t> widths_;
   std::string saved_, setup_;
+  bool writes_frames_ = true;
 };
 
 }  // namespace

@@ -10,7 +10,6 @@ struct BugFound : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-
 /// Throws BugFound with the text and the place; tests can catch it, the program reports it and ends.
 [[noreturn]] void bug(std::string_view what, const char* file, int line);
 

@@ -29,15 +29,19 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 class Random {
  public:
   constexpr Random(std::uint64_t seed, std::uint64_t id, std::uint64_t step, Purpose purpose)
-      : key_(mix(mix(mix(seed + golden) ^ (id * golden)) + step * 0xd1342543de82ef95ull + static_cast<std::uint64_t>(purpose) * 0xaef17502108ef2d9ull)) {}
+      : key_(mix(mix(mix(seed + golden) ^ (id * golden)) + step * 0xd1342543de82ef95ull +
+                 static_cast<std::uint64_t>(purpose) * 0xaef17502108ef2d9ull)) {}
 
   constexpr std::uint64_t bits(std::uint32_t index) const { return mix(key_ + golden * (index + 1)); }
   /// In [0, 1), 53 bits.
   constexpr double uniform(std::uint32_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
-  constexpr double uniform(std::uint32_t index, double low, double high) const { return low + (high - low) * uniform(index); }
+  constexpr double uniform(std::uint32_t index, double low, double high) const {
+    return low + (high - low) * uniform(index);
+  }
   /// Uniform on the unit sphere; uses numbers `index` and `index + 1`.
   Vec3d direction(std::uint32_t index) const {
-    const double z = 2 * uniform(index) - 1, angle = 6.283185307179586 * uniform(index + 1), r = std::sqrt(std::max(0.0, 1 - z * z));
+    const double z = 2 * uniform(index) - 1, angle = 6.283185307179586 * uniform(index + 1),
+                 r = std::sqrt(std::max(0.0, 1 - z * z));
     return {r * std::cos(angle), r * std::sin(angle), z};
   }
 

@@ -81,7 +81,8 @@ class [[nodiscard]] Result<void> {
 };
 using Status = Result<void>;
 
-/// Everything found wrong or doubtful while reading something; reading goes on after an error so that one look shows all.
+/// Everything found wrong or doubtful while reading something; reading goes on after an error so that one look shows
+/// all.
 struct Messages {
   std::vector<Error> errors;
   std::vector<Error> warnings;

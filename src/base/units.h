@@ -16,8 +16,16 @@ namespace aegir {
 struct Unit {
   std::array<std::int8_t, 5> power{};
   constexpr bool operator==(const Unit&) const = default;
-  constexpr Unit operator*(const Unit& o) const { Unit r; for (std::size_t i = 0; i < 5; ++i) r.power[i] = static_cast<std::int8_t>(power[i] + o.power[i]); return r; }
-  constexpr Unit operator/(const Unit& o) const { Unit r; for (std::size_t i = 0; i < 5; ++i) r.power[i] = static_cast<std::int8_t>(power[i] - o.power[i]); return r; }
+  constexpr Unit operator*(const Unit& o) const {
+    Unit r;
+    for (std::size_t i = 0; i < 5; ++i) r.power[i] = static_cast<std::int8_t>(power[i] + o.power[i]);
+    return r;
+  }
+  constexpr Unit operator/(const Unit& o) const {
+    Unit r;
+    for (std::size_t i = 0; i < 5; ++i) r.power[i] = static_cast<std::int8_t>(power[i] - o.power[i]);
+    return r;
+  }
   constexpr bool dimensionless() const { return *this == Unit{}; }
   /// "m/s", "kg/m^3", "" for a pure number.
   std::string text() const;

@@ -28,7 +28,9 @@ Status Comm::agree(const Status& mine) {
   }
   for (const Bytes& bytes : all_gather(packed))
     if (!bytes.empty())
-      return Error{static_cast<Failure>(bytes[0]), std::string(reinterpret_cast<const char*>(bytes.data()) + 1, bytes.size() - 1), {}};
+      return Error{static_cast<Failure>(bytes[0]),
+                   std::string(reinterpret_cast<const char*>(bytes.data()) + 1, bytes.size() - 1),
+                   {}};
   return {};
 }
 

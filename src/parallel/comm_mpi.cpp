@@ -49,7 +49,8 @@ class MpiComm final : public Comm {
     MPI_Alltoall(out.data(), 1, MPI_INT64_T, in.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
     std::vector<Message> incoming;
     for (int r = 0; r < size_; ++r)
-      if (const auto n = in[static_cast<std::size_t>(r)]; n >= 0) incoming.push_back({r, Bytes(static_cast<std::size_t>(n))});
+      if (const auto n = in[static_cast<std::size_t>(r)]; n >= 0)
+        incoming.push_back({r, Bytes(static_cast<std::size_t>(n))});
     std::vector<Transfer> sends, receives;
     for (Message& m : outgoing) sends.push_back({m.rank, m.bytes.data(), m.bytes.size()});
     for (Message& m : incoming) receives.push_back({m.rank, m.bytes.data(), m.bytes.size()});
@@ -57,7 +58,9 @@ class MpiComm final : public Comm {
     return incoming;
   }
 
-  void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) override { transfer(sends, receives, halo_tag); }
+  void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) override {
+    transfer(sends, receives, halo_tag);
+  }
 
   std::vector<Bytes> all_gather(const Bytes& mine) override {
     std::vector<Message> outgoing;
@@ -91,12 +94,17 @@ class MpiComm final : public Comm {
   void transfer(std::span<const Transfer> sends, std::span<const Transfer> receives, int tag) {
     std::vector<MPI_Request> requests;
     const auto pieces = [&](const Transfer& t, auto&& post) {
-      for (std::size_t at = 0; at < t.size; at += piece) post(t.data + at, static_cast<int>(std::min(piece, t.size - at)));
+      for (std::size_t at = 0; at < t.size; at += piece)
+        post(t.data + at, static_cast<int>(std::min(piece, t.size - at)));
     };
     for (const Transfer& t : receives)
-      pieces(t, [&](std::byte* data, int n) { MPI_Irecv(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back()); });
+      pieces(t, [&](std::byte* data, int n) {
+        MPI_Irecv(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back());
+      });
     for (const Transfer& t : sends)
-      pieces(t, [&](std::byte* data, int n) { MPI_Isend(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back()); });
+      pieces(t, [&](std::byte* data, int n) {
+        MPI_Isend(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back());
+      });
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
 

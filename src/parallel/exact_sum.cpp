@@ -6,9 +6,12 @@
 namespace aegir {
 
 void ExactSum::add_special(double x) {
-  if (std::isnan(x)) ++special_[0];
-  else if (x > 0) ++special_[1];
-  else ++special_[2];
+  if (std::isnan(x))
+    ++special_[0];
+  else if (x > 0)
+    ++special_[1];
+  else
+    ++special_[2];
 }
 
 void ExactSum::normalize() {
@@ -64,7 +67,8 @@ double ExactSum::value() const {
   const auto bit = [&](int p) { return (sum.limb_[static_cast<std::size_t>(p >> 5)] >> (p & 31)) & 1; };
   int top = -1;  // position of the highest set bit
   for (int i = limbs - 1; i >= 0 && top < 0; --i)
-    if (const auto l = static_cast<std::uint64_t>(sum.limb_[static_cast<std::size_t>(i)])) top = 32 * i + 63 - std::countl_zero(l);
+    if (const auto l = static_cast<std::uint64_t>(sum.limb_[static_cast<std::size_t>(i)]))
+      top = 32 * i + 63 - std::countl_zero(l);
   if (top < 0) return 0.0;
   const int low = top > 52 ? top - 52 : 0;
   std::uint64_t mantissa = 0;

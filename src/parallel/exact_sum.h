@@ -41,7 +41,8 @@ class ExactSum {
   /// The sum rounded once to the nearest double, ties to even.
   double value() const;
 
-  /// The accumulator as integers that may be summed over ranks: `limbs` limbs below 2^32, then counts of NaN, +inf, -inf.
+  /// The accumulator as integers that may be summed over ranks: `limbs` limbs below 2^32, then counts of NaN, +inf,
+  /// -inf.
   std::array<std::int64_t, limbs + 3> packed() const;
   static ExactSum unpacked(const std::array<std::int64_t, limbs + 3>& data);
 

@@ -15,7 +15,8 @@ namespace {
 TEST(ExactSum, IsTheSameInEveryOrderAndGrouping) {
   std::mt19937_64 random(1);
   std::vector<double> numbers;
-  for (int i = 0; i < 20000; ++i) numbers.push_back(std::ldexp(static_cast<double>(random()) - 9e18, static_cast<int>(random() % 400) - 200));
+  for (int i = 0; i < 20000; ++i)
+    numbers.push_back(std::ldexp(static_cast<double>(random()) - 9e18, static_cast<int>(random() % 400) - 200));
   ExactSum forward, backward, grouped;
   for (double x : numbers) forward.add(x);
   for (auto i = numbers.rbegin(); i != numbers.rend(); ++i) backward.add(*i);
@@ -47,7 +48,10 @@ TEST(ExactSum, RoundsOnceToNearestEven) {
 TEST(ExactSum, TwoNumbersRoundAsTheProcessorRounds) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 20000; ++i) {
-    const auto draw = [&] { return std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 120) - 60); };
+    const auto draw = [&] {
+      return std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())),
+                        static_cast<int>(random() % 120) - 60);
+    };
     const double a = draw(), b = draw();
     ExactSum sum;
     sum.add(a), sum.add(b);
@@ -75,7 +79,9 @@ TEST(Threads, CoverTheRangeOnceForAnyCount) {
     std::vector<int> hits(100000, 0);
     scope.run([&] {
       EXPECT_EQ(current_threads(), count);
-      parallel_for(0, hits.size(), 64, [&](std::size_t b, std::size_t e) { for (; b < e; ++b) ++hits[b]; });
+      parallel_for(0, hits.size(), 64, [&](std::size_t b, std::size_t e) {
+        for (; b < e; ++b) ++hits[b];
+      });
     });
     for (int h : hits) ASSERT_EQ(h, 1);
   }

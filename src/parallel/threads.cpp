@@ -20,7 +20,8 @@
 namespace aegir {
 namespace {
 
-/// Tells the thread sanitizer what it cannot see inside oneTBB: work starts after it was handed over and is done before the loop ends.
+/// Tells the thread sanitizer what it cannot see inside oneTBB: work starts after it was handed over and is done before
+/// the loop ends.
 struct HandOver {
 #ifdef __SANITIZE_THREAD__
   char start, end;
@@ -53,7 +54,8 @@ int available_threads() {
 struct ThreadScope::Arena {
   tbb::global_control limit;
   tbb::task_arena arena;
-  explicit Arena(int count) : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)), arena(count) {}
+  explicit Arena(int count)
+      : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)), arena(count) {}
 };
 
 ThreadScope::ThreadScope(int count) : arena_(std::make_unique<Arena>(std::max(1, count))), count_(std::max(1, count)) {}
@@ -70,7 +72,8 @@ void ThreadScope::run(FunctionRef<void()> body) {
   hand.take();
 }
 
-void parallel_for(std::size_t first, std::size_t last, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> body) {
+void parallel_for(std::size_t first, std::size_t last, std::size_t grain,
+                  FunctionRef<void(std::size_t, std::size_t)> body) {
   if (first >= last) return;
   if (last - first <= grain) return body(first, last);
   HandOver hand;

@@ -31,8 +31,10 @@ class ThreadScope {
   int count_;
 };
 
-/// Calls body(begin, end) on ranges of about `grain` elements that cover [first, last), on the threads of the enclosing scope.
-void parallel_for(std::size_t first, std::size_t last, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> body);
+/// Calls body(begin, end) on ranges of about `grain` elements that cover [first, last), on the threads of the enclosing
+/// scope.
+void parallel_for(std::size_t first, std::size_t last, std::size_t grain,
+                  FunctionRef<void(std::size_t, std::size_t)> body);
 
 /// Threads of the enclosing scope.
 int current_threads();

@@ -15,8 +15,10 @@ class Cached : public testing::Test {
     register_common(catalog);
     Messages messages;
     auto setup = parse_setup(
-        "aegir: 1\ntimeline: {fps: 24, frames: [1, 9], substeps: 3}\nsetup:\n  - particles: dust\n  - gravity: g\n  - emitter: e\n    shape: {kind: box}\n    count: 50\n    rate: 480\n"
-        "    velocity: [1, 2, 3]\noutputs:\n  - points: cache\n", "first.yaml", {}, catalog, messages);
+        "aegir: 1\ntimeline: {fps: 24, frames: [1, 9], substeps: 3}\nsetup:\n  - particles: dust\n  - gravity: g\n  - "
+        "emitter: e\n    shape: {kind: box}\n    count: 50\n    rate: 480\n"
+        "    velocity: [1, 2, 3]\noutputs:\n  - points: cache\n",
+        "first.yaml", {}, catalog, messages);
     auto comm = make_single_comm();
     Profile profile;
     auto simulation = Simulation::create(std::move(*setup), Exec{*comm, profile}, messages);
@@ -46,7 +48,8 @@ TEST_F(Cached, FollowsTheParabolaBetweenFrames) {
 }
 
 TEST_F(Cached, CanBeShiftedAndWrittenAgain) {
-  Laboratory lab("{fps: 24, frames: [101, 103], substeps: 1}", "  - cached: ghost\n    from: " + folder + "\n    object: dust\n    offset: 100\n");
+  Laboratory lab("{fps: 24, frames: [101, 103], substeps: 1}",
+                 "  - cached: ghost\n    from: " + folder + "\n    object: dust\n    offset: 100\n");
   ASSERT_TRUE(lab.ok());
   EXPECT_EQ(lab.particles("ghost").size(), 50u);
   lab.step();

@@ -9,7 +9,9 @@ namespace {
 
 TEST(Emission, RateIsMetToTheParticleForAnySubstep) {
   for (int substeps : {1, 5}) {
-    Laboratory lab(timeline(24, substeps), "  - particles: dust\n  - emitter: hose\n    shape: {kind: disc, radius: 0.1}\n    rate: 1234.5\n    velocity: [0, 1, 0]\n");
+    Laboratory lab(timeline(24, substeps),
+                   "  - particles: dust\n  - emitter: hose\n    shape: {kind: disc, radius: 0.1}\n    rate: 1234.5\n   "
+                   " velocity: [0, 1, 0]\n");
     ASSERT_TRUE(lab.ok());
     while (!lab.simulation().finished()) {
       lab.step();
@@ -22,7 +24,9 @@ TEST(Emission, RateIsMetToTheParticleForAnySubstep) {
 }
 
 TEST(Emission, KeyframedRateIsIntegrated) {
-  Laboratory lab(timeline(24, 4), "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere}\n    rate: {keys: {1: 0, 25: 2400}}\n");
+  Laboratory lab(
+      timeline(24, 4),
+      "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere}\n    rate: {keys: {1: 0, 25: 2400}}\n");
   ASSERT_TRUE(lab.ok());
   lab.run();
   // ∫ 2400 t dt = 1200; the rate is taken at the begin of each of 96 substeps, 12.5 short.
@@ -32,7 +36,9 @@ TEST(Emission, KeyframedRateIsIntegrated) {
 TEST(Emission, StreamHasNoGapsBetweenSubsteps) {
   // 4000 particles/s at 2 m/s: one every 0.5 mm, whatever the substep.
   for (int substeps : {1, 3}) {
-    Laboratory lab(timeline(12, substeps), "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere, radius: 1e-9}\n    rate: 4000\n    velocity: [2 m/s, 0, 0]\n");
+    Laboratory lab(timeline(12, substeps),
+                   "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere, radius: 1e-9}\n    rate: 4000\n  "
+                   "  velocity: [2 m/s, 0, 0]\n");
     ASSERT_TRUE(lab.ok());
     lab.run();
     std::set<double> xs;
@@ -45,7 +51,9 @@ TEST(Emission, StreamHasNoGapsBetweenSubsteps) {
 }
 
 TEST(Emission, FillsAVolumeUniformly) {
-  Laboratory lab(timeline(1, 1), "  - particles: dust\n  - emitter: cloud\n    shape: {kind: box, size: [4, 2, 1]}\n    count: 80000\n");
+  Laboratory lab(
+      timeline(1, 1),
+      "  - particles: dust\n  - emitter: cloud\n    shape: {kind: box, size: [4, 2, 1]}\n    count: 80000\n");
   ASSERT_TRUE(lab.ok());
   int octant[8] = {};
   for (const auto& [id, p] : lab.particles()) ++octant[(p.x.x > 0) * 4 + (p.x.y > 0) * 2 + (p.x.z > 0)];
@@ -53,7 +61,9 @@ TEST(Emission, FillsAVolumeUniformly) {
 }
 
 TEST(Emission, MassFollowsRadiusAndDensity) {
-  Laboratory lab(timeline(1, 1), "  - particles: dust\n  - emitter: cloud\n    shape: {kind: box}\n    count: 1000\n    radius: [1 mm, 3 mm]\n    density: 500 kg/m^3\n");
+  Laboratory lab(timeline(1, 1),
+                 "  - particles: dust\n  - emitter: cloud\n    shape: {kind: box}\n    count: 1000\n    radius: [1 mm, "
+                 "3 mm]\n    density: 500 kg/m^3\n");
   ASSERT_TRUE(lab.ok());
   double mass = 0;
   for (const auto& [id, p] : lab.particles()) {
@@ -66,7 +76,9 @@ TEST(Emission, MassFollowsRadiusAndDensity) {
 }
 
 TEST(Lifespan, RemovesAtTheAgeAndKeepsTheRest) {
-  Laboratory lab(timeline(48, 2), "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere}\n    rate: 1000\n  - lifespan: short\n    span: 0.5 s\n");
+  Laboratory lab(timeline(48, 2),
+                 "  - particles: dust\n  - emitter: hose\n    shape: {kind: sphere}\n    rate: 1000\n  - lifespan: "
+                 "short\n    span: 0.5 s\n");
   ASSERT_TRUE(lab.ok());
   lab.run();
   EXPECT_NEAR(static_cast<double>(lab.audit().particles), 500, 2);
@@ -75,8 +87,12 @@ TEST(Lifespan, RemovesAtTheAgeAndKeepsTheRest) {
 
 TEST(Scope, ABehaviorActsOnItsGroupAndBelowOnly) {
   const std::string emitter = "shape: {kind: sphere, radius: 1e-9}, count: 1";
-  Laboratory lab(timeline(24, 1), "  - group: a\n    behaviors:\n      - gravity: here\n      - particles: one\n      - {emitter: e, " + emitter +
-                                      "}\n      - group: deep\n        behaviors:\n          - particles: two\n  - group: b\n    behaviors:\n      - particles: three\n      - {emitter: f, " + emitter + "}\n");
+  Laboratory lab(timeline(24, 1),
+                 "  - group: a\n    behaviors:\n      - gravity: here\n      - particles: one\n      - {emitter: e, " +
+                     emitter +
+                     "}\n      - group: deep\n        behaviors:\n          - particles: two\n  - group: b\n    "
+                     "behaviors:\n      - particles: three\n      - {emitter: f, " +
+                     emitter + "}\n");
   ASSERT_TRUE(lab.ok());
   lab.run();
   EXPECT_LT(lab.particles("a/one").begin()->second.v.y, -9);
@@ -85,7 +101,9 @@ TEST(Scope, ABehaviorActsOnItsGroupAndBelowOnly) {
 }
 
 TEST(Scope, OverridesGiveOneObjectAnotherValue) {
-  Laboratory lab(timeline(24, 1), "  - gravity: g\n    overrides: {two: {acceleration: [0, 1, 0]}}\n  - particles: one\n  - particles: two\n  - emitter: e\n    shape: {kind: sphere, radius: 1e-9}\n    count: 1\n");
+  Laboratory lab(timeline(24, 1),
+                 "  - gravity: g\n    overrides: {two: {acceleration: [0, 1, 0]}}\n  - particles: one\n  - particles: "
+                 "two\n  - emitter: e\n    shape: {kind: sphere, radius: 1e-9}\n    count: 1\n");
   ASSERT_TRUE(lab.ok());
   lab.run();
   EXPECT_NEAR(lab.particles("one").begin()->second.v.y, -9.80665, 1e-4);
@@ -93,7 +111,8 @@ TEST(Scope, OverridesGiveOneObjectAnotherValue) {
 }
 
 TEST(Scope, OrderInTheFileNeverMatters) {
-  const std::string a = "  - particles: dust\n", b = "  - emitter: e\n    shape: {kind: box}\n    count: 100\n", c = "  - gravity: g\n", d = "  - wind_drag: w\n    velocity: [1, 0, 0]\n";
+  const std::string a = "  - particles: dust\n", b = "  - emitter: e\n    shape: {kind: box}\n    count: 100\n",
+                    c = "  - gravity: g\n", d = "  - wind_drag: w\n    velocity: [1, 0, 0]\n";
   Laboratory first(timeline(12, 2), a + b + c + d), second(timeline(12, 2), d + c + b + a);
   first.run(), second.run();
   const auto x = first.particles(), y = second.particles();
@@ -102,7 +121,8 @@ TEST(Scope, OrderInTheFileNeverMatters) {
 }
 
 TEST(Scope, BehaviorsWithoutObjectsSwitchThemselvesOff) {
-  Laboratory lab(timeline(1, 1), "  - gravity: lonely\n  - group: g\n    enabled: false\n    behaviors:\n      - particles: never\n");
+  Laboratory lab(timeline(1, 1),
+                 "  - gravity: lonely\n  - group: g\n    enabled: false\n    behaviors:\n      - particles: never\n");
   ASSERT_TRUE(lab.ok());
   int off = 0;
   for (const BehaviorSummary& b : lab.simulation().behaviors()) off += !b.off.empty();
@@ -110,7 +130,9 @@ TEST(Scope, BehaviorsWithoutObjectsSwitchThemselvesOff) {
 }
 
 TEST(Keyframes, GravityTurnsOffAtItsKey) {
-  Laboratory lab(timeline(48, 1), one_particle({0, 0, 0}, {0, 0, 0}) + "  - gravity: g\n    acceleration: {keys: {1: [0, -1, 0], 25: [0, 0, 0]}, interpolation: step}\n");
+  Laboratory lab(timeline(48, 1),
+                 one_particle({0, 0, 0}, {0, 0, 0}) +
+                     "  - gravity: g\n    acceleration: {keys: {1: [0, -1, 0], 25: [0, 0, 0]}, interpolation: step}\n");
   ASSERT_TRUE(lab.ok());
   lab.run();
   EXPECT_NEAR(lab.only().v.y, -1, 1e-5);
@@ -119,7 +141,8 @@ TEST(Keyframes, GravityTurnsOffAtItsKey) {
 TEST(Substeps, FollowTheSpeedInCellsWithinTheirLimits) {
   // 0.1 m cells, CFL 1: 9.6 m/s needs 4 substeps, 96 m/s would need 40 and gets the maximum.
   for (const auto& [speed, expected] : {std::pair{9.6, 4}, {96.0, 6}, {0.1, 2}}) {
-    Laboratory lab("{fps: 24, frames: [1, 2], substeps: {cfl: 1, min: 2, max: 6}}", one_particle({0, 0, 0}, {speed * 0.9999, 0, 0}));
+    Laboratory lab("{fps: 24, frames: [1, 2], substeps: {cfl: 1, min: 2, max: 6}}",
+                   one_particle({0, 0, 0}, {speed * 0.9999, 0, 0}));
     ASSERT_TRUE(lab.ok());
     int steps = 0;
     while (!lab.simulation().finished()) lab.step(), ++steps;

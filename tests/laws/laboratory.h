@@ -24,7 +24,8 @@ struct Particle {
 class Laboratory {
  public:
   /// `timeline` and `nodes` are YAML: the timeline's mapping and the list under `setup:`.
-  Laboratory(const std::string& timeline, const std::string& nodes, const std::string& head = "", void (*more)(Catalog&) = nullptr) {
+  Laboratory(const std::string& timeline, const std::string& nodes, const std::string& head = "",
+             void (*more)(Catalog&) = nullptr) {
     register_common(catalog_);
     if (more) more(catalog_);
     const std::string text = "aegir: 1\ntimeline: " + timeline + "\n" + head + "setup:\n" + nodes;
@@ -39,7 +40,9 @@ class Laboratory {
 
   bool ok() const { return simulation_ && !failed_; }
   void step() { last_ = take(simulation_->advance()); }
-  void run() { while (ok() && !simulation_->finished()) step(); }
+  void run() {
+    while (ok() && !simulation_->finished()) step();
+  }
   Simulation& simulation() { return *simulation_; }
   const Catalog& catalog() const { return catalog_; }
   const Messages& messages() const { return messages_; }
@@ -56,7 +59,8 @@ class Laboratory {
     const auto id = s.read(particle::id);
     const auto age = s.read(particle::age), radius = s.read(particle::radius), mass = s.read(particle::mass);
     for (int b = 0; b < s.topology().local_count(); ++b)
-      for (std::size_t i = 0; i < s.count(b); ++i) all[id(b)[i]] = {s.world(b, p(b)[i]), Vec3d(v(b)[i]), age(b)[i], radius(b)[i], mass(b)[i]};
+      for (std::size_t i = 0; i < s.count(b); ++i)
+        all[id(b)[i]] = {s.world(b, p(b)[i]), Vec3d(v(b)[i]), age(b)[i], radius(b)[i], mass(b)[i]};
     return all;
   }
   Particle only() { return particles().begin()->second; }
@@ -79,12 +83,16 @@ class Laboratory {
 };
 
 /// `{fps: 24, frames: [1, 1 + frames], substeps: n}`
-inline std::string timeline(int frames, int substeps) { return "{fps: 24, frames: [1, " + std::to_string(1 + frames) + "], substeps: " + std::to_string(substeps) + "}"; }
+inline std::string timeline(int frames, int substeps) {
+  return "{fps: 24, frames: [1, " + std::to_string(1 + frames) + "], substeps: " + std::to_string(substeps) + "}";
+}
 
 /// One particle at a place with a velocity, as an emitter node.
 inline std::string one_particle(const Vec3d& x, const Vec3d& v, const std::string& more = "") {
-  return fmt::format("  - particles: dust\n    voxel_size: 0.1 m\n  - emitter: once\n    shape: {{kind: sphere, center: [{}, {}, {}], radius: 1e-9}}\n    count: 1\n    velocity: [{}, {}, {}]\n{}", x.x, x.y,
-                     x.z, v.x, v.y, v.z, more);
+  return fmt::format(
+      "  - particles: dust\n    voxel_size: 0.1 m\n  - emitter: once\n    shape: {{kind: sphere, center: [{}, {}, {}], "
+      "radius: 1e-9}}\n    count: 1\n    velocity: [{}, {}, {}]\n{}",
+      x.x, x.y, x.z, v.x, v.y, v.z, more);
 }
 
 }  // namespace aegir::test

@@ -33,8 +33,10 @@ TEST(FreeFall, ConservesEnergyInTheAudit) {
 
 /// Speed after one second of Stokes drag, λ = 6 π μ r / m, against v0 exp(-λ t).
 double stokes_error(int substeps) {
-  const double radius = 2e-4, mass = 1000 * 4.18879020478639 * radius * radius * radius, lambda = 6 * M_PI * 2e-5 * radius / mass;
-  Laboratory lab(timeline(24, substeps), one_particle({0, 0, 0}, {4, 0, 0}, "    radius: [0.2 mm, 0.2 mm]\n") + "  - air_drag: air\n    law: stokes\n    air_viscosity: 2e-5 Pa s\n");
+  const double radius = 2e-4, mass = 1000 * 4.18879020478639 * radius * radius * radius,
+               lambda = 6 * M_PI * 2e-5 * radius / mass;
+  Laboratory lab(timeline(24, substeps), one_particle({0, 0, 0}, {4, 0, 0}, "    radius: [0.2 mm, 0.2 mm]\n") +
+                                             "  - air_drag: air\n    law: stokes\n    air_viscosity: 2e-5 Pa s\n");
   EXPECT_TRUE(lab.ok());
   lab.run();
   return lab.only().v.x - 4 * std::exp(-lambda * lab.time());
@@ -48,7 +50,9 @@ TEST(StokesDrag, IsSecondOrderInTheSubstep) {
 
 /// Distance fallen error under quadratic drag from rest: v = v_t tanh(g t / v_t).
 double newton_error(int substeps) {
-  Laboratory lab(timeline(24, substeps), one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [1 cm, 1 cm]\n    density: 100\n") + gravity + "  - air_drag: air\n    law: newton\n");
+  Laboratory lab(timeline(24, substeps),
+                 one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [1 cm, 1 cm]\n    density: 100\n") + gravity +
+                     "  - air_drag: air\n    law: newton\n");
   EXPECT_TRUE(lab.ok());
   lab.run();
   const double terminal = std::sqrt(2 * 100 * (4.0 / 3) * 0.01 * g / (1.204 * 0.44));
@@ -63,7 +67,8 @@ TEST(NewtonDrag, ConvergesWithTheSubstep) {
 TEST(Drag, TerminalVelocityIsExactAtAnySubstep) {
   // A water drop of 0.5 mm radius: 4.0 m/s (Gunn & Kinzer 1949: 4.03 m/s for 1 mm diameter).
   for (int substeps : {1, 8}) {
-    Laboratory lab(timeline(96, substeps), one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [0.5 mm, 0.5 mm]\n") + gravity + "  - air_drag: air\n");
+    Laboratory lab(timeline(96, substeps), one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [0.5 mm, 0.5 mm]\n") +
+                                               gravity + "  - air_drag: air\n");
     ASSERT_TRUE(lab.ok());
     lab.run();
     EXPECT_NEAR(-lab.only().v.y, 4.03, 0.15) << substeps;
@@ -72,7 +77,8 @@ TEST(Drag, TerminalVelocityIsExactAtAnySubstep) {
 
 TEST(Drag, StiffDropletsFollowTheWindWithoutOvershoot) {
   // Fog of 2 µm relaxes in 0.5 ms; a step of 42 ms is 80 times that.
-  Laboratory lab(timeline(4, 1), one_particle({0, 0, 0}, {-20, 0, 0}, "    radius: [2e-6 m, 2e-6 m]\n") + "  - wind_drag: gust\n    velocity: [3 m/s, 0, 0]\n");
+  Laboratory lab(timeline(4, 1), one_particle({0, 0, 0}, {-20, 0, 0}, "    radius: [2e-6 m, 2e-6 m]\n") +
+                                     "  - wind_drag: gust\n    velocity: [3 m/s, 0, 0]\n");
   ASSERT_TRUE(lab.ok());
   for (int i = 0; i < 4; ++i) {
     lab.step();
@@ -84,7 +90,9 @@ TEST(Drag, StiffDropletsFollowTheWindWithoutOvershoot) {
 /// Greatest relative energy error over ten circular orbits of radius 1 m and period 1 s.
 double orbit_drift(int substeps, double& radius_error) {
   const double k = 4 * M_PI * M_PI;
-  Laboratory lab(timeline(240, substeps), one_particle({1, 0, 0}, {0, 0, 2 * M_PI}) + fmt::format("  - attractor: star\n    strength: {}\n    softening: 0\n", k));
+  Laboratory lab(timeline(240, substeps),
+                 one_particle({1, 0, 0}, {0, 0, 2 * M_PI}) +
+                     fmt::format("  - attractor: star\n    strength: {}\n    softening: 0\n", k));
   EXPECT_TRUE(lab.ok());
   const double start = lab.audit().kinetic_energy + lab.audit().potential_energy;
   double worst = 0;
@@ -107,7 +115,8 @@ TEST(Orbit, KeepsEnergyAndRadiusToSecondOrderOverTenTurns) {
 }
 
 TEST(Orbit, KeepsAngularMomentum) {
-  Laboratory lab(timeline(48, 8), one_particle({1, 0, 0}, {0, 1, 5}) + "  - attractor: star\n    strength: 30\n    softening: 0\n");
+  Laboratory lab(timeline(48, 8),
+                 one_particle({1, 0, 0}, {0, 1, 5}) + "  - attractor: star\n    strength: 30\n    softening: 0\n");
   const Vec3d before = lab.audit().angular_momentum;
   lab.run();
   EXPECT_LT(length(lab.audit().angular_momentum - before) / length(before), 1e-5);
@@ -115,7 +124,8 @@ TEST(Orbit, KeepsAngularMomentum) {
 
 TEST(Positions, KeepTheirPrecisionFarFromTheOrigin) {
   const Vec3d far{50000, 20000, -30000};
-  Laboratory near_lab(timeline(24, 1), one_particle({0, 0, 0}, {1.5, 3, -0.25}) + gravity), far_lab(timeline(24, 1), one_particle(far, {1.5, 3, -0.25}) + gravity);
+  Laboratory near_lab(timeline(24, 1), one_particle({0, 0, 0}, {1.5, 3, -0.25}) + gravity),
+      far_lab(timeline(24, 1), one_particle(far, {1.5, 3, -0.25}) + gravity);
   near_lab.run(), far_lab.run();
   EXPECT_LT(length(far_lab.only().x - far - near_lab.only().x), 2e-6);
 }

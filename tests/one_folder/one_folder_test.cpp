@@ -28,7 +28,8 @@ TEST(OneFolder, CatalogSchemaAndManualKnowIt) {
 }
 
 TEST(OneFolder, ForcesAndMoveSeparateForItAndGiveTheSameBits) {
-  Laboratory fused(timeline(24, 3), nodes), split(timeline(24, 3), nodes + "  - speed_limit: never\n    limit: 1e9\n", "", register_speed_limit);
+  Laboratory fused(timeline(24, 3), nodes),
+      split(timeline(24, 3), nodes + "  - speed_limit: never\n    limit: 1e9\n", "", register_speed_limit);
   const auto has = [](Laboratory& lab, const char* task) {
     for (const Task& t : lab.simulation().plan().tasks())
       if (t.name == task) return true;
@@ -47,13 +48,16 @@ TEST(OneFolder, TwoTasksThatConflictAreFoundBeforeTheFirstStep) {
   register_common(catalog);
   register_speed_limit(catalog);
   Messages messages;
-  auto setup = parse_setup("aegir: 1\ntimeline: {frames: [1, 2]}\nsetup:\n" + nodes + "  - speed_limit: a\n  - speed_limit: b\n", "x.yaml", {}, catalog, messages);
+  auto setup =
+      parse_setup("aegir: 1\ntimeline: {frames: [1, 2]}\nsetup:\n" + nodes + "  - speed_limit: a\n  - speed_limit: b\n",
+                  "x.yaml", {}, catalog, messages);
   ASSERT_TRUE(setup);
   auto comm = make_single_comm();
   Profile profile;
   EXPECT_FALSE(Simulation::create(std::move(*setup), Exec{*comm, profile}, messages));
   ASSERT_EQ(messages.errors.size(), 1u);
-  for (const char* word : {"a:limit", "b:limit", "'v'", "after_forces"}) EXPECT_NE(messages.errors[0].message.find(word), std::string::npos) << word;
+  for (const char* word : {"a:limit", "b:limit", "'v'", "after_forces"})
+    EXPECT_NE(messages.errors[0].message.find(word), std::string::npos) << word;
 }
 
 /// Writes a channel that its task did not declare.
@@ -61,8 +65,16 @@ class Liar final : public Operator {
  public:
   Liar(std::string behavior, Object& object) : Operator(std::move(behavior)), object_(object) {}
   void plan(TaskList& tasks) override {
-    tasks.add({.name = "lie", .stage = Stage::after_move, .behavior = behavior(), .accesses = {reads(object_.path(), "v")}, .after = {}, .acting = {}, .run = [this](StepContext& c) {
-                 for_each_bucket(c.exec, "lie", object_.particles()->topology(), [](const Bucket&, auto&) {}, object_.particles()->write(particle::age));
+    tasks.add({.name = "lie",
+               .stage = Stage::after_move,
+               .behavior = behavior(),
+               .accesses = {reads(object_.path(), "v")},
+               .after = {},
+               .acting = {},
+               .run = [this](StepContext& c) {
+                 for_each_bucket(
+                     c.exec, "lie", object_.particles()->topology(), [](const Bucket&, auto&) {},
+                     object_.particles()->write(particle::age));
                  return Status();
                }});
   }

@@ -19,8 +19,8 @@
 
 #include "base/assert.h"
 #include "base/result.h"
-#include "domain/channel/buffer.h"
 #include "domain/channel/channel.h"
+#include "domain/channel/channel_store.h"
 #include "domain/channel/grant.h"
 #include "domain/exec.h"
 #include "domain/grid/topology.h"
@@ -33,21 +33,8 @@ inline constexpr ParticleChannel<Vec3f> position{"P"};    // cells, relative to 
 inline constexpr ParticleChannel<std::int64_t> id{"id"};  // never changes; its complement marks a particle for removal
 }  // namespace particle
 
-/// One particle channel's memory: a plane per component, [local particles | ghosts].
-struct ParticleStore {
-  ChannelInfo info;
-  std::vector<Buffer> planes;
-  bool ghosts_valid = false;
-
-  template <class T>
-  T* plane(int p) {
-    return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data());
-  }
-  template <class T>
-  const T* plane(int p) const {
-    return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data());
-  }
-};
+/// One particle channel's memory: [local particles | ghosts].
+using ParticleStore = ChannelStore;
 
 /// New particles on their way in: world positions and ids, and a value for every channel (its background until set).
 struct ParticleBatch {
@@ -151,7 +138,8 @@ class ParticleSystem {
   const ParticleStore& store(std::string_view name) const;
   ParticleStore& store(std::string_view name);
 
-  /// Restores from a checkpoint: buckets in curve order with their counts; channels hold their background until the caller fills them, in order.
+  /// Restores from a checkpoint: buckets in curve order with their counts; channels hold their background until the
+  /// caller fills them, in order.
   void restore(std::shared_ptr<const Topology> topology, std::span<const std::uint64_t> counts);
   /// Brings the ghosts of one channel up to date. Collective.
   void update_ghosts(Exec& exec, ParticleStore& store);

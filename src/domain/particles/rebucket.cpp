@@ -74,7 +74,10 @@ class Rebucketer {
   /// Orders are 32 bits wide; one rank holds fewer particles than that.
   bool too_many(std::size_t count) {
     if (count < (std::size_t{1} << 32) - 1) return false;
-    failure_ = Error{Failure::memory, fmt::format("object '{}': {} particles on one rank; 2^32 is the most, use more ranks", s_.owner_, count), {}};
+    failure_ =
+        Error{Failure::memory,
+              fmt::format("object '{}': {} particles on one rank; 2^32 is the most, use more ranks", s_.owner_, count),
+              {}};
     return true;
   }
 

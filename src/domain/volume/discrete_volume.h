@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "domain/channel/buffer.h"
 #include "domain/channel/channel.h"
+#include "domain/channel/channel_store.h"
 #include "domain/grid/topology.h"
 
 namespace aegir {
@@ -28,20 +28,8 @@ class GridOverwrite;
 template <class T, int Planes, class Pad>
 class GridAdd;
 
-/// One channel's memory: a plane per component, each contiguous over all buckets, ghosts last.
-struct GridStore {
-  ChannelInfo info;
-  std::vector<Buffer> planes;
-  bool ghosts_valid = false;
-
-  template <class T>
-  T* plane(int p) {
-    return reinterpret_cast<T*>(planes[static_cast<std::size_t>(p)].data());
-  }
-  template <class T>
-  const T* plane(int p) const {
-    return reinterpret_cast<const T*>(planes[static_cast<std::size_t>(p)].data());
-  }
+/// One channel's memory: 512 values per bucket, ghosts last.
+struct GridStore : ChannelStore {
   std::size_t bucket_bytes() const { return scalar_size(info.scalar) * bucket_cells; }
 };
 

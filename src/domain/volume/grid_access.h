@@ -88,7 +88,9 @@ class GridWrite : public GridAccess<T, Planes> {
     for (int p = 0; p < Planes; ++p) v.plane[static_cast<std::size_t>(p)].values = this->bucket(b, p);
   }
   void store(View&, int) const {}
-  void finish(Exec&) { this->store_->ghosts_valid = false; }  // a halo read of the same kernel may have filled them before
+  void finish(Exec&) {
+    this->store_->ghosts_valid = false;
+  }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return 2 * this->plane_bytes(); }
 };
 
@@ -125,7 +127,9 @@ class GridOverwrite : public GridAccess<T, Planes> {
   void end_range() const {
     if (around_caches_) finish_copies_around_caches();
   }
-  void finish(Exec&) { this->store_->ghosts_valid = false; }  // a halo read of the same kernel may have filled them before
+  void finish(Exec&) {
+    this->store_->ghosts_valid = false;
+  }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return (around_caches_ ? 1 : 2) * this->plane_bytes(); }
 
  private:

@@ -25,14 +25,20 @@ std::string state_name(const std::string& path) {
   return name;
 }
 
-std::string piece_path(const std::string& directory, int rank) { return fmt::format("{}/piece.{}.h5", directory, rank); }
+std::string piece_path(const std::string& directory, int rank) {
+  return fmt::format("{}/piece.{}.h5", directory, rank);
+}
 
 PieceType piece_type(Scalar s) {
   switch (s) {
-    case Scalar::f32: return PieceType::f32;
-    case Scalar::f64: return PieceType::f64;
-    case Scalar::i32: return PieceType::i32;
-    case Scalar::i64: return PieceType::i64;
+    case Scalar::f32:
+      return PieceType::f32;
+    case Scalar::f64:
+      return PieceType::f64;
+    case Scalar::i32:
+      return PieceType::i32;
+    case Scalar::i64:
+      return PieceType::i64;
   }
   return PieceType::f32;
 }
@@ -42,8 +48,12 @@ namespace {
 constexpr int format_version = 1;
 
 std::string channel_text(const ChannelInfo& c) {
-  return json{{"name", c.name}, {"scalar", static_cast<int>(c.scalar)}, {"components", c.components}, {"site", static_cast<int>(c.site)},
-              {"unit", c.unit.power}, {"background", {c.background[0], c.background[1], c.background[2]}}}
+  return json{{"name", c.name},
+              {"scalar", static_cast<int>(c.scalar)},
+              {"components", c.components},
+              {"site", static_cast<int>(c.site)},
+              {"unit", c.unit.power},
+              {"background", {c.background[0], c.background[1], c.background[2]}}}
       .dump();
 }
 
@@ -71,7 +81,10 @@ Status write_particles(PieceWriter& out, const std::string& at, const ParticleSy
     const std::string channel = at + "/channels/" + c.info.name;
     if (Status ok = out.text(channel + "/info", channel_text(c.info)); !ok) return ok;
     for (int p = 0; p < c.info.components; ++p)
-      if (Status ok = out.array(fmt::format("{}/{}", channel, p), c.planes[static_cast<std::size_t>(p)].data(), piece_type(c.info.scalar), system.size()); !ok) return ok;
+      if (Status ok = out.array(fmt::format("{}/{}", channel, p), c.planes[static_cast<std::size_t>(p)].data(),
+                                piece_type(c.info.scalar), system.size());
+          !ok)
+        return ok;
   }
   return {};
 }
@@ -86,7 +99,10 @@ Status write_volume(PieceWriter& out, const std::string& at, const DiscreteVolum
     const std::string channel = at + "/channels/" + c.info.name;
     if (Status ok = out.text(channel + "/info", channel_text(c.info)); !ok) return ok;
     for (int p = 0; p < c.info.components; ++p)
-      if (Status ok = out.array(fmt::format("{}/{}", channel, p), c.planes[static_cast<std::size_t>(p)].data(), piece_type(c.info.scalar), buckets, bucket_cells); !ok) return ok;
+      if (Status ok = out.array(fmt::format("{}/{}", channel, p), c.planes[static_cast<std::size_t>(p)].data(),
+                                piece_type(c.info.scalar), buckets, bucket_cells);
+          !ok)
+        return ok;
   }
   return {};
 }
@@ -95,11 +111,16 @@ Status write_record(PieceWriter& out, const std::string& at, const Record& recor
   return std::visit(
       [&](const auto* value) -> Status {
         using T = std::remove_cvref_t<decltype(*value)>;
-        if constexpr (std::is_same_v<T, std::string>) return out.text(at, *value);
-        else if constexpr (std::is_same_v<T, std::int64_t>) return out.array(at, value, PieceType::i64, 1);
-        else if constexpr (std::is_same_v<T, double>) return out.array(at, value, PieceType::f64, 1);
-        else if constexpr (std::is_same_v<T, std::vector<double>>) return out.array(at, value->data(), PieceType::f64, value->size());
-        else return out.array(at, value->data(), PieceType::i64, value->size());
+        if constexpr (std::is_same_v<T, std::string>)
+          return out.text(at, *value);
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+          return out.array(at, value, PieceType::i64, 1);
+        else if constexpr (std::is_same_v<T, double>)
+          return out.array(at, value, PieceType::f64, 1);
+        else if constexpr (std::is_same_v<T, std::vector<double>>)
+          return out.array(at, value->data(), PieceType::f64, value->size());
+        else
+          return out.array(at, value->data(), PieceType::i64, value->size());
       },
       record);
 }
@@ -108,7 +129,9 @@ Status write_piece(const std::string& path, const std::vector<StateTree*>& state
   Result<PieceWriter> out = PieceWriter::create(path);
   if (!out) return out.error();
   Status status;
-  const auto keep = [&](Status s) { if (status && !s) status = s; };
+  const auto keep = [&](Status s) {
+    if (status && !s) status = s;
+  };
   for (const StateTree* tree : state)
     tree->walk([&](const std::string& node_path, const StateTree& node) {
       const std::string at = state_name(node_path);
@@ -127,9 +150,12 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
-bool is_unfinished_checkpoint(std::string_view folder_name) { return folder_name.starts_with(".") && folder_name.ends_with(".tmp"); }
+bool is_unfinished_checkpoint(std::string_view folder_name) {
+  return folder_name.starts_with(".") && folder_name.ends_with(".tmp");
+}
 
-Status write_checkpoint(const std::string& directory, const std::vector<StateTree*>& state, const std::map<std::string, std::string>& texts, Comm& comm) {
+Status write_checkpoint(const std::string& directory, const std::vector<StateTree*>& state,
+                        const std::map<std::string, std::string>& texts, Comm& comm) {
   const fs::path target(directory);
   const std::string temporary = (target.parent_path() / ("." + target.filename().string() + ".tmp")).string();
   std::error_code failed;
@@ -142,7 +168,8 @@ Status write_checkpoint(const std::string& directory, const std::vector<StateTre
   Status all = comm.agree(mine);
   if (all) all = comm.agree(write_piece(piece_path(temporary, comm.rank()), state, comm.root()));
 
-  json index{{"aegir_checkpoint", format_version}, {"ranks", comm.size()}, {"texts", texts}, {"particles", json::object()}};
+  json index{
+      {"aegir_checkpoint", format_version}, {"ranks", comm.size()}, {"texts", texts}, {"particles", json::object()}};
   for (const StateTree* tree : state)
     tree->walk([&](const std::string& path, const StateTree& node) {
       for (const auto& p : node.particles()) index["particles"][path + "/" + p.name] = p.value->global_size(comm);
@@ -156,8 +183,10 @@ Status write_checkpoint(const std::string& directory, const std::vector<StateTre
       const std::string old = (target.parent_path() / ("." + target.filename().string() + ".old.tmp")).string();
       if (fs::exists(directory, failed)) fs::rename(directory, old, failed);
       fs::rename(temporary, directory, failed);
-      if (failed) mine = system_error("rename checkpoint", directory, failed.value());
-      else fs::remove_all(old, failed);
+      if (failed)
+        mine = system_error("rename checkpoint", directory, failed.value());
+      else
+        fs::remove_all(old, failed);
       sync_folder(target.parent_path().string());
     }
   }
@@ -172,8 +201,10 @@ Result<CheckpointInfo> read_checkpoint_info(const std::string& directory) {
   std::stringstream text;
   text << file.rdbuf();
   const json index = json::parse(text.str(), nullptr, false);
-  if (index.is_discarded() || !index.is_object() || !index.contains("aegir_checkpoint")) return io_error("checkpoint {} is damaged (index.json)", directory);
-  if (index["aegir_checkpoint"] != format_version) return io_error("checkpoint {} was written by another version of Aegir", directory);
+  if (index.is_discarded() || !index.is_object() || !index.contains("aegir_checkpoint"))
+    return io_error("checkpoint {} is damaged (index.json)", directory);
+  if (index["aegir_checkpoint"] != format_version)
+    return io_error("checkpoint {} was written by another version of Aegir", directory);
   CheckpointInfo info;
   try {
     info.ranks = index.at("ranks").get<int>();

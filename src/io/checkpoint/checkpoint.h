@@ -23,13 +23,14 @@ namespace aegir {
 /// What a checkpoint says of itself.
 struct CheckpointInfo {
   int ranks = 0;
-  std::map<std::string, std::string> texts;            ///< as given to write_checkpoint
-  std::map<std::string, std::int64_t> particles;       ///< per particle system
+  std::map<std::string, std::string> texts;       ///< as given to write_checkpoint
+  std::map<std::string, std::int64_t> particles;  ///< per particle system
   std::uint64_t bytes = 0;
 };
 
 /// Writes the state of all ranks under `directory`. Collective; fails on all ranks or on none.
-Status write_checkpoint(const std::string& directory, const std::vector<StateTree*>& state, const std::map<std::string, std::string>& texts, Comm& comm);
+Status write_checkpoint(const std::string& directory, const std::vector<StateTree*>& state,
+                        const std::map<std::string, std::string>& texts, Comm& comm);
 
 /// Reads the index; an error where the checkpoint is not whole.
 Result<CheckpointInfo> read_checkpoint_info(const std::string& directory);

@@ -14,7 +14,9 @@ using nlohmann::json;
 struct Damaged {
   Error error;
 };
-void need(const Status& s) { if (!s) throw Damaged{s.error()}; }
+void need(const Status& s) {
+  if (!s) throw Damaged{s.error()};
+}
 template <class T>
 T need(Result<T> r) {
   if (!r) throw Damaged{r.error()};
@@ -24,16 +26,18 @@ T need(Result<T> r) {
 /// The buckets of one particle system or volume over all pieces, in curve order, and which of them are ours.
 struct Layout {
   std::vector<BucketKey> keys;
-  std::vector<std::uint64_t> counts;       // particles per bucket; 1 for volumes
-  std::vector<std::size_t> piece_first;    // first bucket of each piece, and the end
-  std::size_t begin = 0, end = 0;          // our buckets
+  std::vector<std::uint64_t> counts;     // particles per bucket; 1 for volumes
+  std::vector<std::size_t> piece_first;  // first bucket of each piece, and the end
+  std::size_t begin = 0, end = 0;        // our buckets
   std::shared_ptr<const Topology> topology;
 };
 
 class Loader {
  public:
   Loader(const std::string& directory, int ranks, Comm& comm) : comm_(comm) {
-    together([&] { for (int r = 0; r < ranks; ++r) pieces_.push_back(need(PieceReader::open(piece_path(directory, r)))); });
+    together([&] {
+      for (int r = 0; r < ranks; ++r) pieces_.push_back(need(PieceReader::open(piece_path(directory, r))));
+    });
   }
 
   void load(const std::string& path, const StateTree& node) {
@@ -73,16 +77,20 @@ class Loader {
       std::vector<std::uint64_t> positions;
       std::vector<std::int64_t> weights;
       if (comm_.root())
-        for (std::size_t b = 0; b < l.keys.size(); ++b) positions.push_back(curve_position(l.keys[b])), weights.push_back(static_cast<std::int64_t>(l.counts[b]) + 1);
+        for (std::size_t b = 0; b < l.keys.size(); ++b)
+          positions.push_back(curve_position(l.keys[b])), weights.push_back(static_cast<std::int64_t>(l.counts[b]) + 1);
       const Partition partition = comm_.size() == 1 ? Partition() : Partition::by_weight(comm_, positions, weights);
-      l.topology = Topology::build(spacing, comm_.root() ? std::span<const BucketKey>(l.keys) : std::span<const BucketKey>(), partition, comm_);
+      l.topology = Topology::build(
+          spacing, comm_.root() ? std::span<const BucketKey>(l.keys) : std::span<const BucketKey>(), partition, comm_);
       known_.emplace_back(l.keys, l.topology);
     }
     const auto local = l.topology->local_keys();
-    if (!local.empty()) l.begin = static_cast<std::size_t>(std::find(l.keys.begin(), l.keys.end(), local.front()) - l.keys.begin());
+    if (!local.empty())
+      l.begin = static_cast<std::size_t>(std::find(l.keys.begin(), l.keys.end(), local.front()) - l.keys.begin());
     l.end = l.begin + local.size();
     together([&] {
-      if (l.end > l.keys.size() || !std::equal(local.begin(), local.end(), l.keys.begin() + static_cast<std::ptrdiff_t>(l.begin)))
+      if (l.end > l.keys.size() ||
+          !std::equal(local.begin(), local.end(), l.keys.begin() + static_cast<std::ptrdiff_t>(l.begin)))
         throw Damaged{io_error("checkpoint is damaged: the buckets of {} are not in order", at)};
     });
     return l;
@@ -92,13 +100,18 @@ class Loader {
     double stored = 0;
     need(pieces_[0].read(at + "/spacing", 0, 1, &stored));
     if (stored != spacing)
-      throw Damaged{{Failure::usage, fmt::format("the checkpoint of '{}' has cells of {} m, the setup now says {} m; resume with the old size or start a new run", owner, stored, spacing), {}}};
+      throw Damaged{{Failure::usage,
+                     fmt::format("the checkpoint of '{}' has cells of {} m, the setup now says {} m; resume with the "
+                                 "old size or start a new run",
+                                 owner, stored, spacing),
+                     {}}};
     for (const PieceReader& piece : pieces_) {
       l.piece_first.push_back(l.keys.size());
       const std::size_t buckets = need(piece.info(at + "/keys")).rows;
       std::vector<std::int32_t> packed(buckets * 4);
       need(piece.read(at + "/keys", 0, buckets, packed.data()));
-      for (std::size_t b = 0; b < buckets; ++b) l.keys.push_back({{packed[4 * b], packed[4 * b + 1], packed[4 * b + 2]}, packed[4 * b + 3]});
+      for (std::size_t b = 0; b < buckets; ++b)
+        l.keys.push_back({{packed[4 * b], packed[4 * b + 1], packed[4 * b + 2]}, packed[4 * b + 3]});
       l.counts.resize(l.keys.size(), 1);
       if (counted) need(piece.read(at + "/counts", 0, buckets, l.counts.data() + l.piece_first.back()));
     }
@@ -106,7 +119,8 @@ class Loader {
   }
 
   /// Reads rows [begin, end) of an array that continues from piece to piece; `first[i]` is where piece i starts.
-  void read_rows(const std::string& name, const std::vector<std::uint64_t>& first, std::uint64_t begin, std::uint64_t end, std::byte* to, std::size_t row_bytes) {
+  void read_rows(const std::string& name, const std::vector<std::uint64_t>& first, std::uint64_t begin,
+                 std::uint64_t end, std::byte* to, std::size_t row_bytes) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const std::uint64_t from = std::max(begin, first[i]), until = std::min(end, first[i + 1]);
       if (from >= until) continue;
@@ -118,7 +132,8 @@ class Loader {
     const json j = json::parse(need(pieces_[0].text(at + "/info")), nullptr, false);
     if (j.is_discarded()) throw Damaged{io_error("checkpoint is damaged: {}", at)};
     ChannelInfo c;
-    c.name = j.at("name"), c.scalar = static_cast<Scalar>(j.at("scalar").get<int>()), c.components = j.at("components"), c.site = site;
+    c.name = j.at("name"), c.scalar = static_cast<Scalar>(j.at("scalar").get<int>()), c.components = j.at("components"),
+    c.site = site;
     c.unit.power = j.at("unit").get<decltype(c.unit.power)>();
     for (std::size_t i = 0; i < 3; ++i) c.background[i] = j.at("background").at(i);
     return c;
@@ -136,7 +151,12 @@ class Loader {
     for (const PieceReader& piece : pieces_) {
       const ArrayInfo array = need(piece.info(name));
       if (array.type != piece_type(info.scalar) || array.columns != columns)
-        throw Damaged{{Failure::usage, fmt::format("the checkpoint holds channel '{}' of '{}' with another type than the setup needs; start a new run", info.name, owner), {}}};
+        throw Damaged{
+            {Failure::usage,
+             fmt::format(
+                 "the checkpoint holds channel '{}' of '{}' with another type than the setup needs; start a new run",
+                 info.name, owner),
+             {}}};
     }
   }
 
@@ -154,7 +174,8 @@ class Loader {
         for (int p = 0; p < store.info.components; ++p) {
           const std::string plane = fmt::format("{}/{}", channel_at, p);
           need_type(plane, store.info, 1, system.owner());
-          read_rows(plane, pieces, first[l.begin], first[l.end], store.planes[static_cast<std::size_t>(p)].data(), scalar_size(store.info.scalar));
+          read_rows(plane, pieces, first[l.begin], first[l.end], store.planes[static_cast<std::size_t>(p)].data(),
+                    scalar_size(store.info.scalar));
         }
       }
     });
@@ -172,7 +193,8 @@ class Loader {
         for (int p = 0; p < store.info.components; ++p) {
           const std::string plane = fmt::format("{}/channels/{}/{}", at, store.info.name, p);
           need_type(plane, store.info, bucket_cells, volume.owner());
-          read_rows(plane, pieces, l.begin, l.end, store.planes[static_cast<std::size_t>(p)].data(), store.bucket_bytes());
+          read_rows(plane, pieces, l.begin, l.end, store.planes[static_cast<std::size_t>(p)].data(),
+                    store.bucket_bytes());
         }
       }
     });
@@ -182,9 +204,12 @@ class Loader {
     std::visit(
         [&](auto* value) {
           using T = std::remove_cvref_t<decltype(*value)>;
-          if constexpr (std::is_same_v<T, std::string>) *value = need(pieces_[0].text(at));
-          else if constexpr (std::is_arithmetic_v<T>) need(pieces_[0].read(at, 0, 1, value));
-          else value->resize(need(pieces_[0].info(at)).rows), need(pieces_[0].read(at, 0, value->size(), value->data()));
+          if constexpr (std::is_same_v<T, std::string>)
+            *value = need(pieces_[0].text(at));
+          else if constexpr (std::is_arithmetic_v<T>)
+            need(pieces_[0].read(at, 0, 1, value));
+          else
+            value->resize(need(pieces_[0].info(at)).rows), need(pieces_[0].read(at, 0, value->size(), value->data()));
         },
         record);
   }
@@ -201,7 +226,8 @@ Status read_checkpoint(const std::string& directory, const std::vector<StateTree
   if (Status ok = comm.agree(info ? Status() : Status(info.error())); !ok) return ok;
   try {
     Loader loader(directory, info->ranks, comm);
-    for (const StateTree* tree : state) tree->walk([&](const std::string& path, const StateTree& node) { loader.load(path, node); });
+    for (const StateTree* tree : state)
+      tree->walk([&](const std::string& path, const StateTree& node) { loader.load(path, node); });
   } catch (const Damaged& d) {  // thrown by all ranks alike
     return d.error;
   }

@@ -39,12 +39,21 @@ class EmitterOperator final : public Operator {
  public:
   using Form = std::variant<Shape, std::shared_ptr<const Surface>>;
   EmitterOperator(std::string behavior, ParticleObject& object, EmitterSettings settings, Form form, Motion motion)
-      : Operator(std::move(behavior)), object_(object), s_(std::move(settings)), form_(std::move(form)), motion_(std::move(motion)) {
+      : Operator(std::move(behavior)),
+        object_(object),
+        s_(std::move(settings)),
+        form_(std::move(form)),
+        motion_(std::move(motion)) {
     object.state().child(this->behavior()).record("emitted", &emitted_).record("owed", &owed_);
   }
 
   void plan(TaskList& tasks) override {
-    tasks.add({.name = "emit into " + object_.path(), .stage = Stage::emit, .behavior = behavior(), .accesses = {adds(object_.path(), "*")}, .after = {}, .acting = {},
+    tasks.add({.name = "emit into " + object_.path(),
+               .stage = Stage::emit,
+               .behavior = behavior(),
+               .accesses = {adds(object_.path(), "*")},
+               .after = {},
+               .acting = {},
                .run = [this](StepContext& c) { return emit(c); }});
   }
 
@@ -58,7 +67,9 @@ class EmitterOperator final : public Operator {
     if (!first_frame) {
       owed_ += std::max(0.0, s_.rate.at(c.frame_time)) * c.dt;
       if (!(owed_ < most_at_once))
-        return simulation_error("emitter '{}' owes {:.3g} particles in one substep of {:.3g} s ; lower 'rate' or take more substeps", behavior(), owed_, c.dt);
+        return simulation_error(
+            "emitter '{}' owes {:.3g} particles in one substep of {:.3g} s ; lower 'rate' or take more substeps",
+            behavior(), owed_, c.dt);
       count = static_cast<std::int64_t>(std::floor(owed_));
       owed_ -= static_cast<double>(count);
     }
@@ -71,7 +82,8 @@ class EmitterOperator final : public Operator {
     const double rate = first_frame ? 0 : s_.rate.at(c.frame_time);
     for (std::int64_t i = begin; i < end; ++i) {
       // The moment at which the rate owed this particle.
-      const double moment = first_frame || rate <= 0 ? 0 : std::clamp((static_cast<double>(i + 1) - begin_owed) / rate, 0.0, c.dt);
+      const double moment =
+          first_frame || rate <= 0 ? 0 : std::clamp((static_cast<double>(i + 1) - begin_owed) / rate, 0.0, c.dt);
       make(c, static_cast<std::size_t>(i - begin), emitted_ + i, first_id + i, moment, batch);
     }
     object_.particles()->add(batch);
@@ -79,7 +91,8 @@ class EmitterOperator final : public Operator {
     return {};
   }
 
-  void make(const StepContext& c, std::size_t slot, std::int64_t number, std::int64_t id, double moment, ParticleBatch& batch) const {
+  void make(const StepContext& c, std::size_t slot, std::int64_t number, std::int64_t id, double moment,
+            ParticleBatch& batch) const {
     const auto key = static_cast<std::uint64_t>(number);
     const Random where(static_cast<std::uint64_t>(s_.seed), key, 0, Purpose::emission_position);
     const Random how(static_cast<std::uint64_t>(s_.seed), key, 0, Purpose::emission_velocity);
@@ -93,7 +106,8 @@ class EmitterOperator final : public Operator {
         at = shape->sample_surface(where.uniform(0), where.uniform(1), where.uniform(2));
       }
     } else {
-      at = std::get<std::shared_ptr<const Surface>>(form_)->sample(where.uniform(0), where.uniform(1), where.uniform(2));
+      at =
+          std::get<std::shared_ptr<const Surface>>(form_)->sample(where.uniform(0), where.uniform(1), where.uniform(2));
     }
     const double born = c.time + moment, frame = c.frame_time + moment * c.fps;
     const Pose pose = motion_.at(born);
@@ -123,21 +137,33 @@ class Emitter final : public Behavior {
  public:
   using Settings = EmitterSettings;
   static TypeInfo info() {
-    return {"emitter", Category::emitter, "Emitter", "Fills a shape or a mesh surface with particles, once or at a rate.",
-            "`count` particles exist at the first frame; then `rate` particles per second follow, to the particle: what a substep owes in fractions is carried on.\n"
-            "Positions are uniform in the volume or on the surface. A particle born inside a substep flies for the rest of it, so that a stream has no gaps.\n"
+    return {"emitter", Category::emitter, "Emitter",
+            "Fills a shape or a mesh surface with particles, once or at a rate.",
+            "`count` particles exist at the first frame; then `rate` particles per second follow, to the particle: "
+            "what a substep owes in fractions is carried on.\n"
+            "Positions are uniform in the volume or on the surface. A particle born inside a substep flies for the "
+            "rest of it, so that a stream has no gaps.\n"
             "Every particle is drawn from (seed, its number): the same for any number of threads, ranks and substeps."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("input", &Settings::input).doc("Name of the input whose mesh surface emits.");
     s.field("shape", &Settings::shape).doc("A shape instead of a mesh.");
-    s.field("from", &Settings::from).choices({{"volume", EmitFrom::volume, "Anywhere inside."}, {"surface", EmitFrom::surface, "On the surface; meshes always."}}).doc("Where in the shape.");
+    s.field("from", &Settings::from)
+        .choices({{"volume", EmitFrom::volume, "Anywhere inside."},
+                  {"surface", EmitFrom::surface, "On the surface; meshes always."}})
+        .doc("Where in the shape.");
     s.field("count", &Settings::count).min(0).max(4e9).doc("Particles at the first frame.");
     s.field("rate", &Settings::rate).unit("1/s").min(0).max(1e12).doc("Particles per second after the first frame.");
     s.field("velocity", &Settings::velocity).unit("m/s").doc("Velocity of new particles.");
     s.field("normal_speed", &Settings::normal_speed).unit("m/s").doc("Added along the surface normal.");
-    s.field("spread", &Settings::spread).unit("m/s").min(0).doc("Random velocity added, uniform in a ball of this radius.");
-    s.field("radius", &Settings::radius).unit("m").above(0).doc("Smallest and largest particle radius, uniform in between.");
+    s.field("spread", &Settings::spread)
+        .unit("m/s")
+        .min(0)
+        .doc("Random velocity added, uniform in a ball of this radius.");
+    s.field("radius", &Settings::radius)
+        .unit("m")
+        .above(0)
+        .doc("Smallest and largest particle radius, uniform in between.");
     s.field("density", &Settings::density).unit("kg/m^3").above(0).doc("Mass per volume of a particle.");
     s.field("translate", &Settings::translate).unit("m").doc("Where the emitter is moved to; keyframes make it move.");
     s.field("rotate", &Settings::rotate).unit("rad").doc("Rotation about the world's x, then y, then z axis.");
@@ -161,7 +187,10 @@ class Emitter final : public Behavior {
     for (const std::string& name : settings_.base.into.names) {
       bool found = false;
       for (ParticleObject* t : targets) found |= matches(t->path(), name);
-      if (!found) return usage_error(settings_.base.into.where, "'into' names '{}', but there is no particle Object of that name in the emitter's group", name);
+      if (!found)
+        return usage_error(settings_.base.into.where,
+                           "'into' names '{}', but there is no particle Object of that name in the emitter's group",
+                           name);
     }
     if (targets.empty()) return build.switch_off("no particle Object in its group"), Status();
     for (ParticleObject* object : targets) {
@@ -183,10 +212,13 @@ class Emitter final : public Behavior {
   }
 
  private:
-  static bool matches(const std::string& path, const std::string& name) { return path == name || path.ends_with("/" + name); }
+  static bool matches(const std::string& path, const std::string& name) {
+    return path == name || path.ends_with("/" + name);
+  }
   bool wanted(const std::string& path) const {
     const auto& names = settings_.base.into.names;
-    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) { return matches(path, n); });
+    return names.empty() ||
+           std::any_of(names.begin(), names.end(), [&](const std::string& n) { return matches(path, n); });
   }
 
   Scoped<Settings> settings_;

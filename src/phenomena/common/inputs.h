@@ -15,9 +15,11 @@
 namespace aegir {
 
 /// Reads the mesh of an input into a Surface; warns of what was assumed about a mesh that is not a clean closed one.
-Result<std::shared_ptr<const Surface>> load_surface(Builder& build, const Located<std::string>& input, double thickness = 0);
+Result<std::shared_ptr<const Surface>> load_surface(Builder& build, const Located<std::string>& input,
+                                                    double thickness = 0);
 
 /// Rigid motion from keyframed translation (m) and rotation (radians about x, then y, then z).
-Result<Motion> keyed_motion(const Parameter<Vec3d>& translate, const Parameter<Vec3d>& rotate, const Timeline& timeline);
+Result<Motion> keyed_motion(const Parameter<Vec3d>& translate, const Parameter<Vec3d>& rotate,
+                            const Timeline& timeline);
 
 }  // namespace aegir

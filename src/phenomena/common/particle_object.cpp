@@ -6,8 +6,6 @@
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
 #include "phenomena/common/ballistics.h"
-#include "pipeline/model/behavior.h"
-#include "pipeline/schema/catalog.h"
 
 namespace aegir {
 namespace {
@@ -24,7 +22,8 @@ struct alignas(64) Scratch {
 
 // `share` is null where all particles take the whole substep.
 
-AEGIR_HOT void predict(const float* __restrict p, const float* __restrict v, float* __restrict out, std::size_t n, float half_step, const float* __restrict share) {
+AEGIR_HOT void predict(const float* __restrict p, const float* __restrict v, float* __restrict out, std::size_t n,
+                       float half_step, const float* __restrict share) {
   if (share)
     for (std::size_t i = 0; i < n; ++i) out[i] = p[i] + v[i] * (half_step * share[i]);
   else
@@ -48,7 +47,8 @@ AEGIR_HOT void integrate(Scratch& s, std::size_t n, float dt, bool implicit, con
   }
 }
 
-AEGIR_HOT void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n, float half_step, const float* __restrict share) {
+AEGIR_HOT void advance(float* __restrict p, float* __restrict v, const float* __restrict dv, std::size_t n,
+                       float half_step, const float* __restrict share) {
   const auto move = [&](std::size_t i, float half) {
     const float next = v[i] + dv[i];
     p[i] += (v[i] + next) * half;
@@ -75,14 +75,22 @@ void ParticleObject::add_force(std::unique_ptr<Force> force) { forces_.push_back
 
 std::size_t ParticleObject::forecast_bytes(const Comm& comm) const {
   std::size_t channels = 0, batch = sizeof(Vec3d) + sizeof(std::int64_t);
-  for (const ParticleStore& c : particles_.channels()) channels += c.info.bytes_per_element(), batch += 8 * static_cast<std::size_t>(c.info.components);
+  for (const ParticleStore& c : particles_.channels())
+    channels += c.info.bytes_per_element(), batch += 8 * static_cast<std::size_t>(c.info.components);
   constexpr double sorting = 6 + 8 + 24;  // codes and order, the spare plane, what leaves its bucket
-  return static_cast<std::size_t>(std::min(1e18, expected_ * (static_cast<double>(channels) * 1.125 + sorting + static_cast<double>(batch)) / comm.size()));
+  return static_cast<std::size_t>(std::min(
+      1e18, expected_ * (static_cast<double>(channels) * 1.125 + sorting + static_cast<double>(batch)) / comm.size()));
 }
 
 void ParticleObject::plan(TaskList& tasks) {
   const std::string& me = path();
-  tasks.add({.name = "sort", .stage = Stage::rebucket, .behavior = me, .accesses = {writes(me, "*")}, .after = {}, .acting = {}, .run = [this](StepContext& c) { return sort(c); }});
+  tasks.add({.name = "sort",
+             .stage = Stage::rebucket,
+             .behavior = me,
+             .accesses = {writes(me, "*")},
+             .after = {},
+             .acting = {},
+             .run = [this](StepContext& c) { return sort(c); }});
   std::vector<ChannelAccess> force_reads{reads(me, "pscale"), reads(me, "mass")}, surfaces;
   std::vector<std::string> forces, colliders;
   for (const auto& f : forces_) {
@@ -92,23 +100,44 @@ void ParticleObject::plan(TaskList& tasks) {
   for (const Collider* c : colliders_) colliders.push_back(c->path()), surfaces.push_back(reads(c->path(), "surface"));
   const auto joined = [](auto a, const auto& b) { return a.insert(a.end(), b.begin(), b.end()), a; };
 
-  if (!tasks.touched(me, "v", Stage::evaluate_forces, Stage::move) && !tasks.touched(me, "P", Stage::evaluate_forces, Stage::move)) {
+  if (!tasks.touched(me, "v", Stage::evaluate_forces, Stage::move) &&
+      !tasks.touched(me, "P", Stage::evaluate_forces, Stage::move)) {
     const std::vector<ChannelAccess> own{writes(me, "P"), writes(me, "v"), writes(me, "age")};
-    tasks.add({.name = "fly", .stage = Stage::move, .behavior = me, .accesses = joined(joined(own, force_reads), surfaces), .after = {}, .acting = joined(forces, colliders),
+    tasks.add({.name = "fly",
+               .stage = Stage::move,
+               .behavior = me,
+               .accesses = joined(joined(own, force_reads), surfaces),
+               .after = {},
+               .acting = joined(forces, colliders),
                .run = [this](StepContext& c) { return fly(c); }});
     return;
   }
   particles_.declare(previous_velocity);
-  tasks.add({.name = "forces", .stage = Stage::evaluate_forces, .behavior = me, .accesses = joined(std::vector{reads(me, "P"), reads(me, "age"), writes(me, "v"), writes(me, previous_velocity.name)}, force_reads),
-             .after = {}, .acting = forces, .run = [this](StepContext& c) { return apply_forces(c); }});
-  tasks.add({.name = "move", .stage = Stage::move, .behavior = me, .accesses = joined(std::vector{writes(me, "P"), writes(me, "v"), writes(me, "age"), reads(me, previous_velocity.name)}, surfaces),
-             .after = {}, .acting = colliders, .run = [this](StepContext& c) { return move(c); }});
+  tasks.add({.name = "forces",
+             .stage = Stage::evaluate_forces,
+             .behavior = me,
+             .accesses = joined(
+                 std::vector{reads(me, "P"), reads(me, "age"), writes(me, "v"), writes(me, previous_velocity.name)},
+                 force_reads),
+             .after = {},
+             .acting = forces,
+             .run = [this](StepContext& c) { return apply_forces(c); }});
+  tasks.add({.name = "move",
+             .stage = Stage::move,
+             .behavior = me,
+             .accesses = joined(
+                 std::vector{writes(me, "P"), writes(me, "v"), writes(me, "age"), reads(me, previous_velocity.name)},
+                 surfaces),
+             .after = {},
+             .acting = colliders,
+             .run = [this](StepContext& c) { return move(c); }});
 }
 
 Status ParticleObject::sort(StepContext& c) {
   if (Status ok = particles_.rebucket(c.exec); !ok) return ok;
   if (c.exec.comm.size() > 1 && particles_.imbalance(c.exec.comm) > 1.2)
-    if (const Partition better = particles_.balanced(c.exec.comm); !(better == particles_.topology().partition())) return particles_.rebucket(c.exec, better, 0);
+    if (const Partition better = particles_.balanced(c.exec.comm); !(better == particles_.topology().partition()))
+      return particles_.rebucket(c.exec, better, 0);
   return {};
 }
 
@@ -124,7 +153,9 @@ struct ParticleObject::Pass {
 
   /// Pointers to one block's components.
   using Planes = std::array<float*, 3>;
-  static Planes planes(const ParticleSpan<Vec3f>& s, std::size_t first) { return {s.plane[0] + first, s.plane[1] + first, s.plane[2] + first}; }
+  static Planes planes(const ParticleSpan<Vec3f>& s, std::size_t first) {
+    return {s.plane[0] + first, s.plane[1] + first, s.plane[2] + first};
+  }
 
   template <class Body>  // Body(first, count)
   static void blocks(std::size_t count, Body&& body) {
@@ -141,18 +172,23 @@ struct ParticleObject::Pass {
   }
 
   /// Velocity changes of particles [first, first + n) of the bucket, into the scratch's accelerations.
-  void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3], const float* radius, const float* mass, const float* age, Scratch& s) const {
+  void kick(const Bucket& bucket, std::size_t first, std::size_t n, const float* const p[3], const float* const v[3],
+            const float* radius, const float* mass, const float* age, Scratch& s) const {
     const float* share = shares(age, n, s);
     if (positions)
-      predict(p[0], v[0], s.x, n, half_step, share), predict(p[1], v[1], s.y, n, half_step, share), predict(p[2], v[2], s.z, n, half_step, share);
+      predict(p[0], v[0], s.x, n, half_step, share), predict(p[1], v[1], s.y, n, half_step, share),
+          predict(p[2], v[2], s.z, n, half_step, share);
     const auto attribute = [&](std::string_view name) -> const float* {
       if (!object.particles_.has(name)) return nullptr;
       const ParticleStore& store = object.particles_.store(name);
-      return store.info.scalar == Scalar::f32 && store.info.components == 1 ? store.plane<float>(0) + object.particles_.first(bucket.index) + first : nullptr;
+      return store.info.scalar == Scalar::f32 && store.info.components == 1
+                 ? store.plane<float>(0) + object.particles_.first(bucket.index) + first
+                 : nullptr;
     };
     const AttributeSource source(attribute);
     ForceBlock b;
-    b.count = n, b.time = context.time, b.dt = context.dt, b.origin = bucket.origin(), b.spacing = bucket.spacing(), b.attributes = &source;
+    b.count = n, b.time = context.time, b.dt = context.dt, b.origin = bucket.origin(), b.spacing = bucket.spacing(),
+    b.attributes = &source;
     if (positions) b.x = s.x, b.y = s.y, b.z = s.z;
     b.vx = v[0], b.vy = v[1], b.vz = v[2], b.radius = radius, b.mass = mass;
     b.ax = s.ax, b.ay = s.ay, b.az = s.az, b.damping = s.damping;
@@ -167,14 +203,16 @@ struct ParticleObject::Pass {
     const float* share = shares(age, n, s);
     const auto near = colliders_near(bucket, s, p, v, n);
     if (near.empty())
-      advance(p[0], v[0], s.ax, n, half_step, share), advance(p[1], v[1], s.ay, n, half_step, share), advance(p[2], v[2], s.az, n, half_step, share);
+      advance(p[0], v[0], s.ax, n, half_step, share), advance(p[1], v[1], s.ay, n, half_step, share),
+          advance(p[2], v[2], s.az, n, half_step, share);
     else
       collide(bucket, s, p, v, n, near, share);
     for (std::size_t i = 0; i < n; ++i) age[i] += dt;
   }
 
   /// The colliders, if some particle of the block could reach one of them in this substep; none otherwise.
-  std::vector<const Collider*> colliders_near(const Bucket& bucket, const Scratch& s, const Planes& p, const Planes& v, std::size_t n) const {
+  std::vector<const Collider*> colliders_near(const Bucket& bucket, const Scratch& s, const Planes& p, const Planes& v,
+                                              std::size_t n) const {
     if (object.colliders_.empty()) return {};
     const float* dv[3] = {s.ax, s.ay, s.az};
     Box box;
@@ -190,19 +228,24 @@ struct ParticleObject::Pass {
     box.add(bucket.origin() + Vec3d(high[0], high[1], high[2]) * bucket.spacing());
     box = box.grown(clearance * 4 + 0.01 * bucket.spacing());
     // Whoever meets one collider may be thrown at any other.
-    const bool met = std::any_of(object.colliders_.begin(), object.colliders_.end(), [&](const Collider* c) { return c->swept_bounds().overlaps(box) || !is_finite(box.size()); });
+    const bool met = std::any_of(object.colliders_.begin(), object.colliders_.end(), [&](const Collider* c) {
+      return c->swept_bounds().overlaps(box) || !is_finite(box.size());
+    });
     return met ? object.colliders_ : std::vector<const Collider*>{};
   }
 
-  void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n, const std::vector<const Collider*>& near, const float* share) const {
+  void collide(const Bucket& bucket, Scratch& s, const Planes& p, const Planes& v, std::size_t n,
+               const std::vector<const Collider*>& near, const float* share) const {
     const Vec3d origin = bucket.origin();
     const double spacing = bucket.spacing();
     const auto cells = [&](const Vec3d& x) { return Vec3f((x - origin) / spacing); };
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(cells(x)) * spacing; };
     for (std::size_t i = 0; i < n; ++i) {
       const Flight start{origin + Vec3d(p[0][i], p[1][i], p[2][i]) * spacing, Vec3d(v[0][i], v[1][i], v[2][i])};
-      const double duration = share ? context.dt * static_cast<double>(share[i]) : context.dt, inverse = duration > 0 ? 1 / duration : 0;
-      Flight end = aegir::fly(start, Vec3d(s.ax[i], s.ay[i], s.az[i]) * inverse, context.time + context.dt - duration, duration, clearance, near, stored);
+      const double duration = share ? context.dt * static_cast<double>(share[i]) : context.dt,
+                   inverse = duration > 0 ? 1 / duration : 0;
+      Flight end = aegir::fly(start, Vec3d(s.ax[i], s.ay[i], s.az[i]) * inverse, context.time + context.dt - duration,
+                              duration, clearance, near, stored);
       for (const Collider* c : near) push_out(*c, end);
       const Vec3f q = cells(end.position);
       for (int a = 0; a < 3; ++a) p[a][i] = q[a], v[a][i] = static_cast<float>(end.velocity[a]);
@@ -227,7 +270,13 @@ ParticleObject::Pass ParticleObject::begin_pass(StepContext& context) const {
   bool implicit = false, positions = false;
   for (const auto& f : forces_) f->begin_substep(context), implicit |= f->implicit(), positions |= f->uses_position();
   const double spacing = particles_.spacing();
-  return {*this, context, static_cast<float>(0.5 * context.dt / spacing), static_cast<float>(context.dt), implicit, positions, 1e-3 * spacing};
+  return {*this,
+          context,
+          static_cast<float>(0.5 * context.dt / spacing),
+          static_cast<float>(context.dt),
+          implicit,
+          positions,
+          1e-3 * spacing};
 }
 
 Status ParticleObject::fly(StepContext& context) {
@@ -238,12 +287,13 @@ Status ParticleObject::fly(StepContext& context) {
         Scratch s;
         Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
           const auto pp = Pass::planes(p, first), vv = Pass::planes(v, first);
-          pass.kick(bucket, first, n, pp.data(), vv.data(), radius.plane[0] + first, mass.plane[0] + first, age.plane[0] + first, s);
+          pass.kick(bucket, first, n, pp.data(), vv.data(), radius.plane[0] + first, mass.plane[0] + first,
+                    age.plane[0] + first, s);
           pass.drift(bucket, n, pp, vv, age.plane[0] + first, s);
         });
       },
-      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age), particles_.read(particle::radius),
-      particles_.read(particle::mass));
+      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age),
+      particles_.read(particle::radius), particles_.read(particle::mass));
   return {};
 }
 
@@ -256,14 +306,15 @@ Status ParticleObject::apply_forces(StepContext& context) {
         Pass::blocks(p.count, [&](std::size_t first, std::size_t n) {
           const float* pp[3] = {p.plane[0] + first, p.plane[1] + first, p.plane[2] + first};
           const auto vv = Pass::planes(v, first), old = Pass::planes(previous, first);
-          pass.kick(bucket, first, n, pp, vv.data(), radius.plane[0] + first, mass.plane[0] + first, age.plane[0] + first, s);
+          pass.kick(bucket, first, n, pp, vv.data(), radius.plane[0] + first, mass.plane[0] + first,
+                    age.plane[0] + first, s);
           const float* dv[3] = {s.ax, s.ay, s.az};
           for (std::size_t a = 0; a < 3; ++a)
             for (std::size_t i = 0; i < n; ++i) old[a][i] = vv[a][i], vv[a][i] += dv[a][i];
         });
       },
-      particles_.read(particle::position), particles_.write(particle::velocity), particles_.write(previous_velocity), particles_.read(particle::radius),
-      particles_.read(particle::mass), particles_.read(particle::age));
+      particles_.read(particle::position), particles_.write(particle::velocity), particles_.write(previous_velocity),
+      particles_.read(particle::radius), particles_.read(particle::mass), particles_.read(particle::age));
   return {};
 }
 
@@ -284,95 +335,9 @@ Status ParticleObject::move(StepContext& context) {
           pass.drift(bucket, n, Pass::planes(p, first), vv, age.plane[0] + first, s);
         });
       },
-      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age), particles_.read(previous_velocity));
+      particles_.write(particle::position), particles_.write(particle::velocity), particles_.write(particle::age),
+      particles_.read(previous_velocity));
   return {};
 }
-
-ObjectAudit ParticleObject::audit(Exec& exec) {
-  const auto position = particles_.read(particle::position);
-  const auto velocity = particles_.read(particle::velocity);
-  const auto radius = particles_.read(particle::radius), mass = particles_.read(particle::mass), age = particles_.read(particle::age);
-  enum { m, volume, px, py, pz, lx, ly, lz, kinetic, potential, p_check, v_check, other_check, count };
-  const auto sums = exact_sums<count>(exec, particles_.topology(), [&](const Bucket& b) {
-    const auto p = position(b.index);
-    const auto v = velocity(b.index);
-    const auto r = radius(b.index), w = mass(b.index), t = age(b.index);
-    std::array<double, count> s{};
-    for (std::size_t i = 0; i < p.count; ++i) {
-      const Vec3d x = b.origin() + Vec3d(p[i]) * b.spacing(), u(v[i]);
-      const double wi = w[i], ri = r[i];
-      const Vec3d momentum = u * wi, angular = cross(x, momentum);
-      s[m] += wi;
-      s[volume] += 4.1887902047863905 * ri * ri * ri;
-      s[px] += momentum.x, s[py] += momentum.y, s[pz] += momentum.z;
-      s[lx] += angular.x, s[ly] += angular.y, s[lz] += angular.z;
-      s[kinetic] += 0.5 * wi * dot(u, u);
-      for (const auto& f : forces_) s[potential] += wi * f->potential(x);
-      // Zero times anything finite is zero; NaN and infinity survive the sum.
-      const double cells = std::max({std::abs(p[i].x), std::abs(p[i].y), std::abs(p[i].z)});
-      s[p_check] += cells < 8e6 ? 0.0 * (x.x + x.y + x.z) : 1.0, s[v_check] += 0.0 * (u.x + u.y + u.z), s[other_check] += 0.0 * (wi + ri + static_cast<double>(t[i]));
-    }
-    return s;
-  });
-  const double fastest = maximum(exec, particles_.topology(), 0.0, [&](const Bucket& b) {
-    const auto v = velocity(b.index);
-    float most = 0;
-    for (std::size_t i = 0; i < v.count; ++i) most = std::max(most, dot(v[i], v[i]));
-    return most;
-  });
-  ObjectAudit a;
-  a.particles = particles_.global_size(exec.comm);
-  a.mass = sums[m], a.volume = sums[volume];
-  a.momentum = {sums[px], sums[py], sums[pz]}, a.angular_momentum = {sums[lx], sums[ly], sums[lz]};
-  a.kinetic_energy = sums[kinetic], a.potential_energy = sums[potential];
-  a.max_speed = max_speed_ = std::sqrt(fastest);
-  a.not_finite = sums[p_check] != 0 ? "P" : sums[v_check] != 0 ? "v" : sums[other_check] != 0 ? "pscale, mass or age" : "";
-  return a;
-}
-
-namespace {
-
-class ParticlesBehavior final : public Behavior {
- public:
-  struct Settings {
-    double voxel_size = 0.1;
-  };
-  static TypeInfo info() {
-    return {"particles", Category::object, "Particles", "Points that fly under forces and bounce off colliders; dust, sparks, rain, debris.",
-            "A substep is drift–kick–drift: accelerations at x + v·dt/2, then `x' = x + dt (v + v') / 2`. Exact for constant acceleration, symplectic in a potential, second\n"
-            "order otherwise. Damping λ that a force reports is integrated implicitly, `v' = v + dt a (1 + z/2) / (1 + z + z²/2)` with `z = λ dt`: second order for linear\n"
-            "drag, first order for quadratic drag, stable for any step. Particles do not see each other."};
-  }
-  static void describe(Schema<Settings>& s) {
-    s.field("voxel_size", &Settings::voxel_size)
-        .unit("m")
-        .min(1e-6)
-        .max(1e6)
-        .soft(0.005, 1)
-        .doc("Cell of the grid that sorts the particles: 8 cells make a bucket, the unit of work and of distribution; substeps count speed in cells.");
-  }
-  explicit ParticlesBehavior(Scoped<Settings> settings) : settings_(std::move(settings)) {}
-
-  Status create_objects(Builder& build) override {
-    build.add(std::make_unique<ParticleObject>(build.path(), settings_.of(build.path()).voxel_size, Partition::even(build.exec().comm.size())));
-    return {};
-  }
-  Status create_actions(Builder& build) override {
-    for (Object* o : build.objects()) {
-      auto* particles = dynamic_cast<ParticleObject*>(o);
-      if (!particles || particles->path() != build.path()) continue;
-      for (Object* other : build.objects_acting_on(*particles))
-        if (const auto* c = dynamic_cast<const Collider*>(other)) particles->add_collider(*c);
-    }
-    return {};
-  }
-
- private:
-  Scoped<Settings> settings_;
-};
-
-}  // namespace
-
-void register_particles(Catalog& catalog) { catalog.add<ParticlesBehavior>(); }
 
 }  // namespace aegir

@@ -20,10 +20,14 @@ namespace {
 PointAttribute::Type attribute_type(const ChannelInfo& c) {
   if (c.components == 3) return PointAttribute::vec3f;
   switch (c.scalar) {
-    case Scalar::f32: return PointAttribute::float32;
-    case Scalar::f64: return PointAttribute::float64;
-    case Scalar::i32: return PointAttribute::int32;
-    case Scalar::i64: return PointAttribute::int64;
+    case Scalar::f32:
+      return PointAttribute::float32;
+    case Scalar::f64:
+      return PointAttribute::float64;
+    case Scalar::i32:
+      return PointAttribute::int32;
+    case Scalar::i64:
+      return PointAttribute::int64;
   }
   return PointAttribute::float32;
 }
@@ -80,11 +84,17 @@ struct PointsSettings {
 
 class PointsOperator final : public Operator {
  public:
-  PointsOperator(std::string behavior, std::vector<Object*> objects, PointsSettings settings) : Operator(std::move(behavior)), objects_(std::move(objects)), s_(std::move(settings)) {}
+  PointsOperator(std::string behavior, std::vector<Object*> objects, PointsSettings settings)
+      : Operator(std::move(behavior)), objects_(std::move(objects)), s_(std::move(settings)) {}
 
   void plan(TaskList& tasks) override {
     for (Object* o : objects_)
-      tasks.add({.name = "write points of " + o->path(), .stage = Stage::output, .behavior = behavior(), .accesses = {reads(o->path(), "*")}, .after = {}, .acting = {},
+      tasks.add({.name = "write points of " + o->path(),
+                 .stage = Stage::output,
+                 .behavior = behavior(),
+                 .accesses = {reads(o->path(), "*")},
+                 .after = {},
+                 .acting = {},
                  .run = [this, o](StepContext& c) { return write(c, *o); }});
   }
 
@@ -101,8 +111,10 @@ class PointsOperator final : public Operator {
       const std::string path = cache_path(c.output_directory, object.path(), CacheKind::points, c.frame);
       std::error_code failed;
       std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-      status = write_points(path, points, system.spacing(), {{"frame", std::to_string(c.frame)}, {"time", fmt::format("{:.17g}", c.time)}, {"object", object.path()}},
-                            {.half = s_.half, .compression = s_.compression});
+      status = write_points(
+          path, points, system.spacing(),
+          {{"frame", std::to_string(c.frame)}, {"time", fmt::format("{:.17g}", c.time)}, {"object", object.path()}},
+          {.half = s_.half, .compression = s_.compression});
     }
     return c.exec.comm.agree(status);
   }
@@ -115,9 +127,12 @@ class PointsOutput final : public Behavior {
  public:
   using Settings = PointsSettings;
   static TypeInfo info() {
-    return {"points", Category::output, "Points", "OpenVDB points of particle Objects, one file per Object and frame: `<object>/<object>.points.<frame>.vdb`.",
-            "Positions keep the bits of the simulation; `v` is in metres per second, `pscale` is the radius in metres, `id` never changes. Attributes that an Object\n"
-            "does not have are left out."};
+    return {
+        "points", Category::output, "Points",
+        "OpenVDB points of particle Objects, one file per Object and frame: `<object>/<object>.points.<frame>.vdb`.",
+        "Positions keep the bits of the simulation; `v` is in metres per second, `pscale` is the radius in metres, "
+        "`id` never changes. Attributes that an Object\n"
+        "does not have are left out."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("objects", &Settings::objects).doc("Objects to write; all with particles if not given.");
@@ -125,7 +140,9 @@ class PointsOutput final : public Behavior {
     s.field("every", &Settings::every).min(1).doc("Only frames whose number this divides.");
     s.field("half", &Settings::half).doc("Floats with 16 bits; positions and ids stay whole.");
     s.field("compression", &Settings::compression)
-        .choices({{"blosc", VdbOptions::blosc, "Fast."}, {"zip", VdbOptions::zip, "Smaller."}, {"none", VdbOptions::none, "As it is."}})
+        .choices({{"blosc", VdbOptions::blosc, "Fast."},
+                  {"zip", VdbOptions::zip, "Smaller."},
+                  {"none", VdbOptions::none, "As it is."}})
         .doc("How the file is packed.");
   }
   explicit PointsOutput(Scoped<Settings> s) : settings_(std::move(s)) {}
@@ -137,10 +154,14 @@ class PointsOutput final : public Behavior {
       if (o->particles()) known.push_back(o->path());
     const auto& names = settings_.base.objects.names;
     for (const std::string& name : names)
-      if (std::none_of(known.begin(), known.end(), [&](const std::string& k) { return k == name || k.ends_with("/" + name); }))
-        return usage_error(settings_.base.objects.where, "there is no Object '{}' with particles{}", name, suggestion(name, known));
+      if (std::none_of(known.begin(), known.end(),
+                       [&](const std::string& k) { return k == name || k.ends_with("/" + name); }))
+        return usage_error(settings_.base.objects.where, "there is no Object '{}' with particles{}", name,
+                           suggestion(name, known));
     for (Object* o : build.objects())
-      if (o->particles() && (names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) { return o->path() == n || o->path().ends_with("/" + n); })))
+      if (o->particles() && (names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) {
+                               return o->path() == n || o->path().ends_with("/" + n);
+                             })))
         chosen.push_back(o);
     if (chosen.empty()) return build.switch_off("no Object has particles"), Status();
     build.add(std::make_unique<PointsOperator>(build.path(), std::move(chosen), settings_.base));

@@ -21,7 +21,10 @@ inline void describe(Schema<ShapeSettings>& s) {
   s.field("size", &ShapeSettings::size).unit("m").doc("Whole edge lengths.");
   s.field("radius", &ShapeSettings::radius).unit("m").above(0).doc("Radius; of a torus that of the ring.");
   s.field("minor_radius", &ShapeSettings::minor_radius).unit("m").above(0).doc("Radius of a torus's tube.");
-  s.field("height", &ShapeSettings::height).unit("m").above(0).doc("Height of a cylinder; of a capsule without its ends.");
+  s.field("height", &ShapeSettings::height)
+      .unit("m")
+      .above(0)
+      .doc("Height of a cylinder; of a capsule without its ends.");
   s.field("axis", &ShapeSettings::axis).doc("Axis of round shapes, normal of flat ones.");
 }
 

@@ -25,7 +25,9 @@ std::optional<ChannelAccess> clash(const Task& a, const Task& b) {
 }  // namespace
 
 std::string Conflict::text() const {
-  return fmt::format("tasks '{}' and '{}' both touch channel '{}' of '{}' in stage '{}', and no order is defined between them", first, second, channel, owner, stage_name(stage));
+  return fmt::format(
+      "tasks '{}' and '{}' both touch channel '{}' of '{}' in stage '{}', and no order is defined between them", first,
+      second, channel, owner, stage_name(stage));
 }
 
 Plan::Plan(std::vector<Task> tasks) {
@@ -39,9 +41,12 @@ Plan::Plan(std::vector<Task> tasks) {
                      fmt::format("task '{}' comes after '{}', which is no task of its stage", t.full_name(), name));
     while (!waiting.empty()) {
       const auto ready = std::find_if(waiting.begin(), waiting.end(), [&](const Task& t) {
-        return std::none_of(waiting.begin(), waiting.end(), [&](const Task& other) { return std::find(t.after.begin(), t.after.end(), other.full_name()) != t.after.end(); });
+        return std::none_of(waiting.begin(), waiting.end(), [&](const Task& other) {
+          return std::find(t.after.begin(), t.after.end(), other.full_name()) != t.after.end();
+        });
       });
-      AEGIR_ASSERT(ready != waiting.end(), fmt::format("tasks of stage '{}' wait for each other: {}", stage_name(static_cast<Stage>(s)), waiting.front().full_name()));
+      AEGIR_ASSERT(ready != waiting.end(), fmt::format("tasks of stage '{}' wait for each other: {}",
+                                                       stage_name(static_cast<Stage>(s)), waiting.front().full_name()));
       tasks_.push_back(std::move(*ready));
       waiting.erase(ready);
     }
@@ -56,7 +61,8 @@ std::vector<Conflict> Plan::conflicts() const {
       for (const std::string& name : open[i]->after) {
         if (name == a.full_name()) return true;
         for (const Task& t : tasks_)
-          if (t.stage == b.stage && t.full_name() == name && std::find(open.begin(), open.end(), &t) == open.end()) open.push_back(&t);
+          if (t.stage == b.stage && t.full_name() == name && std::find(open.begin(), open.end(), &t) == open.end())
+            open.push_back(&t);
       }
     return false;
   };

@@ -43,7 +43,10 @@ struct Simulation::Impl {
   Impl(Setup s, Exec e) : setup(std::move(s)), exec(e) {
     clock.frame = setup.timeline.first() - 1;
     last_frame = setup.timeline.last();
-    clock_state.record("frame", &clock.frame).record("substep", &clock.substep).record("step", &clock.step).record("elapsed", &clock.elapsed);
+    clock_state.record("frame", &clock.frame)
+        .record("substep", &clock.substep)
+        .record("step", &clock.step)
+        .record("elapsed", &clock.elapsed);
   }
 
   double frame_start(std::int64_t frame) const { return setup.timeline.time(static_cast<double>(frame)); }
@@ -77,13 +80,15 @@ struct Simulation::Impl {
       if (status) continue;
       Error error = status.error();
       if (error.kind == Failure::simulation)
-        error.message += fmt::format(" (frame {}, substep {}{})", context.frame, context.substep, context.first_frame ? "" : "; the state before is in the last checkpoint");
+        error.message += fmt::format(" (frame {}, substep {}{})", context.frame, context.substep,
+                                     context.first_frame ? "" : "; the state before is in the last checkpoint");
       return error;
     }
     return {};
   }
 
-  /// Parts of equal length that the rest of the frame is cut into: as many as the fastest Object and the limits ask for.
+  /// Parts of equal length that the rest of the frame is cut into: as many as the fastest Object and the limits ask
+  /// for.
   int choose_parts() const {
     const SubstepSettings& s = setup.timeline.substeps;
     const double left = (1 - clock.elapsed) / setup.timeline.fps;
@@ -95,7 +100,8 @@ struct Simulation::Impl {
       double speed = 0;
       for (const auto& o : objects) speed = std::max(speed, o->cells_per_second());
       const double wanted = std::ceil(left * speed / s.cfl);
-      parts = static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
+      parts =
+          static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
     }
     return std::max(1, parts);
   }
@@ -128,8 +134,10 @@ struct Simulation::Impl {
     report.objects = audits;
     for (const auto& [path, a] : audits)
       if (!a.not_finite.empty())
-        return simulation_error("object '{}': channel '{}' is not finite or out of reach in frame {}, substep {} (t = {:.6g} s){}", path, a.not_finite, report.frame, report.substep,
-                                report.time, clock.step > 0 ? "; the state before is in the last checkpoint" : "");
+        return simulation_error(
+            "object '{}': channel '{}' is not finite or out of reach in frame {}, substep {} (t = {:.6g} s){}", path,
+            a.not_finite, report.frame, report.substep, report.time,
+            clock.step > 0 ? "; the state before is in the last checkpoint" : "");
     return {};
   }
 };
@@ -138,9 +146,15 @@ namespace {
 
 class NodeBuilder final : public Builder {
  public:
-  NodeBuilder(const SetupNode& node, const Setup& setup, Exec& exec, std::vector<std::unique_ptr<Object>>& objects, std::vector<std::unique_ptr<Operator>>& operators,
-              Messages& messages, BehaviorSummary& summary)
-      : node_(node), setup_(setup), exec_(exec), objects_(objects), operators_(operators), messages_(messages), summary_(summary) {}
+  NodeBuilder(const SetupNode& node, const Setup& setup, Exec& exec, std::vector<std::unique_ptr<Object>>& objects,
+              std::vector<std::unique_ptr<Operator>>& operators, Messages& messages, BehaviorSummary& summary)
+      : node_(node),
+        setup_(setup),
+        exec_(exec),
+        objects_(objects),
+        operators_(operators),
+        messages_(messages),
+        summary_(summary) {}
 
   const std::string& path() const override { return node_.path; }
   const Location& where() const override { return node_.where; }
@@ -187,7 +201,10 @@ struct Leaf {
 };
 
 void collect(const SetupNode& node, bool output, const std::string& off, std::vector<Leaf>& leaves) {
-  const std::string reason = !off.empty() ? off : node.enabled ? "" : node.behavior ? "disabled" : "group '" + node.path + "' is disabled";
+  const std::string reason = !off.empty()    ? off
+                             : node.enabled  ? ""
+                             : node.behavior ? "disabled"
+                                             : "group '" + node.path + "' is disabled";
   if (node.behavior) leaves.push_back({&node, output, reason});
   for (const SetupNode& c : node.children) collect(c, output, reason, leaves);
 }
@@ -203,13 +220,16 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
   collect(impl->setup.root, false, "", leaves);
   for (const SetupNode& o : impl->setup.outputs) collect(o, true, "", leaves);
   // Order in the file never matters: everything is built by path.
-  std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) { return std::pair(a.output, a.node->path) < std::pair(b.output, b.node->path); });
+  std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) {
+    return std::pair(a.output, a.node->path) < std::pair(b.output, b.node->path);
+  });
   for (const Leaf& l : leaves) impl->behaviors.push_back({l.node->type, l.node->path, l.node->where, l.off});
 
   for (const bool second_round : {false, true})
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!impl->behaviors[i].off.empty()) continue;
-      NodeBuilder builder(*leaves[i].node, impl->setup, impl->exec, impl->objects, impl->operators, messages, impl->behaviors[i]);
+      NodeBuilder builder(*leaves[i].node, impl->setup, impl->exec, impl->objects, impl->operators, messages,
+                          impl->behaviors[i]);
       builder.is_output_ = leaves[i].output;
       Behavior& behavior = *leaves[i].node->behavior;
       const Status status = second_round ? behavior.create_actions(builder) : behavior.create_objects(builder);
@@ -221,8 +241,10 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
     }
   for (const Leaf& l : leaves)
     for (const auto& [object, where] : l.node->overrides)
-      if (std::none_of(impl->objects.begin(), impl->objects.end(), [&](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
-        messages.errors.push_back(usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
+      if (std::none_of(impl->objects.begin(), impl->objects.end(),
+                       [&](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
+        messages.errors.push_back(
+            usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
   if (!messages.ok()) return messages.errors.front();
 
   TaskList tasks;
@@ -232,7 +254,8 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
   impl->plan = std::make_unique<Plan>(std::move(tasks.tasks()));
   if (checked)
     for (const Conflict& c : impl->plan->conflicts()) {
-      const auto maker = std::find_if(impl->behaviors.begin(), impl->behaviors.end(), [&](const BehaviorSummary& b) { return c.second.starts_with(b.path + ":"); });
+      const auto maker = std::find_if(impl->behaviors.begin(), impl->behaviors.end(),
+                                      [&](const BehaviorSummary& b) { return c.second.starts_with(b.path + ":"); });
       messages.errors.push_back({Failure::usage, c.text(), maker == impl->behaviors.end() ? Location{} : maker->where});
     }
   if (!messages.ok()) return messages.errors.front();

@@ -55,8 +55,8 @@ class Simulation {
   /// Ends the run at this frame instead of the timeline's last.
   void set_last_frame(int frame);
 
-  int frame() const;            ///< the last frame that is complete
-  bool at_frame_end() const;    ///< no substep of a next frame is done yet
+  int frame() const;          ///< the last frame that is complete
+  bool at_frame_end() const;  ///< no substep of a next frame is done yet
   double time() const;
   std::uint64_t steps() const;
 

@@ -4,7 +4,8 @@
 //   run                 ingest
 //   └─ frame            frame_begin
 //      └─ substep       substep_begin · move_inputs · group_exit · group_enter · emit · after_emission · rebucket
-//         └─ Newton     begin_iteration · to_grid · evaluate_forces · after_forces · boundaries · solve · after_solve · to_particles
+//         └─ Newton     begin_iteration · to_grid · evaluate_forces · after_forces · boundaries · solve · after_solve ·
+//         to_particles
 //                       move · collide · after_move · remove · audit
 //                       frame_end · output
 //

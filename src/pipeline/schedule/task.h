@@ -30,37 +30,45 @@ struct SolveRecord {
 /// When and with what a task runs.
 struct StepContext {
   Exec& exec;
-  int frame = 0;              ///< the frame being computed
-  int substep = 0;            ///< from 0 inside the frame
-  std::uint64_t step = 0;     ///< counts substeps since the start of the run
-  double time = 0;            ///< at the substep's begin; tasks of `audit` and later see its end
-  double dt = 0;              ///< 0 while the first frame is made
-  bool first_frame = false;   ///< the state at t = 0 is being made
-  double frame_time = 0;      ///< time as a fractional frame number, for keyframes
+  int frame = 0;             ///< the frame being computed
+  int substep = 0;           ///< from 0 inside the frame
+  std::uint64_t step = 0;    ///< counts substeps since the start of the run
+  double time = 0;           ///< at the substep's begin; tasks of `audit` and later see its end
+  double dt = 0;             ///< 0 while the first frame is made
+  bool first_frame = false;  ///< the state at t = 0 is being made
+  double frame_time = 0;     ///< time as a fractional frame number, for keyframes
   double fps = 24;
   std::string output_directory = {};  ///< empty: nothing is written
   std::vector<std::string>* warnings = nullptr;
   std::vector<SolveRecord>* solves = nullptr;
 
-  void warn(std::string text) const { if (warnings) warnings->push_back(std::move(text)); }
+  void warn(std::string text) const {
+    if (warnings) warnings->push_back(std::move(text));
+  }
 };
 
 struct Task {
-  std::string name;      ///< what it does: "move"
+  std::string name;  ///< what it does: "move"
   Stage stage = Stage::move;
   std::string behavior;  ///< path of the Behavior whose Object or Action it belongs to
   std::vector<ChannelAccess> accesses;
-  std::vector<std::string> after;    ///< full names of tasks in the same stage that come first
-  std::vector<std::string> acting;   ///< Actions that this task calls, for `explain`
+  std::vector<std::string> after;           ///< full names of tasks in the same stage that come first
+  std::vector<std::string> acting;          ///< Actions that this task calls, for `explain`
   std::function<Status(StepContext&)> run;  ///< its outcome is the same on every rank (Comm::agree)
 
   /// "rain/drops:move"
   std::string full_name() const { return behavior + ":" + name; }
 };
 
-inline ChannelAccess reads(std::string owner, std::string channel, int halo = 0) { return {std::move(owner), std::move(channel), AccessMode::read, halo}; }
-inline ChannelAccess writes(std::string owner, std::string channel) { return {std::move(owner), std::move(channel), AccessMode::write, 0}; }
-inline ChannelAccess adds(std::string owner, std::string channel, int halo = 0) { return {std::move(owner), std::move(channel), AccessMode::add, halo}; }
+inline ChannelAccess reads(std::string owner, std::string channel, int halo = 0) {
+  return {std::move(owner), std::move(channel), AccessMode::read, halo};
+}
+inline ChannelAccess writes(std::string owner, std::string channel) {
+  return {std::move(owner), std::move(channel), AccessMode::write, 0};
+}
+inline ChannelAccess adds(std::string owner, std::string channel, int halo = 0) {
+  return {std::move(owner), std::move(channel), AccessMode::add, halo};
+}
 
 class TaskList {
  public:
@@ -69,7 +77,8 @@ class TaskList {
   bool touched(const std::string& owner, const std::string& channel, Stage first, Stage last) const {
     for (const Task& t : tasks_)
       for (const ChannelAccess& a : t.accesses)
-        if (t.stage >= first && t.stage < last && a.owner == owner && (a.channel == channel || a.channel == "*")) return true;
+        if (t.stage >= first && t.stage < last && a.owner == owner && (a.channel == channel || a.channel == "*"))
+          return true;
     return false;
   }
   std::vector<Task>& tasks() { return tasks_; }

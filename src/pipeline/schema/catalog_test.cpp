@@ -103,7 +103,8 @@ TEST(Catalog, PagesNameEveryParameter) {
   EXPECT_NE(page.find("| `voxel_size` | number | m | `0.05 m` | > 0 m |  | Edge of a cell. |"), std::string::npos)
       << page;
   EXPECT_NE(page.find("| `bounds.min` |"), std::string::npos);
-  EXPECT_NE(page.find("| `viscosity` | number | Pa s | `0.001 Pa s` | ≥ 0 Pa s | keys, attribute |"), std::string::npos);
+  EXPECT_NE(page.find("| `viscosity` | number | Pa s | `0.001 Pa s` | ≥ 0 Pa s | keys, attribute |"),
+            std::string::npos);
   for (const std::string& name : catalog.reference_pages()) EXPECT_FALSE(catalog.reference_page(name).empty()) << name;
   EXPECT_EQ(catalog.reference_page("nothing"), "");
 }

@@ -24,9 +24,12 @@ void add_rows(const std::vector<FieldDescription>& fields, const std::string& pr
       doc += fmt::format(" `{}`{}{}", choice.name, choice.doc.empty() ? "." : ": ", choice.doc);
     if (field.advanced) doc += " *Advanced.*";
     const std::string start = field.required ? "required" : code(default_text(field));
-    rows +=
-        fmt::format("| `{}{}` | {} | {} | {} | {} | {} | {} |\n", prefix, field.name, type_text(field),
-                    cell(field.unit_text), start, cell(range_text(field)), field.attributable ? "keys, attribute" : field.keyframable ? "keys" : "", cell(doc));
+    rows += fmt::format("| `{}{}` | {} | {} | {} | {} | {} | {} |\n", prefix, field.name, type_text(field),
+                        cell(field.unit_text), start, cell(range_text(field)),
+                        field.attributable  ? "keys, attribute"
+                        : field.keyframable ? "keys"
+                                            : "",
+                        cell(doc));
     const std::string inner = field.shape == FieldShape::list ? "[]." : field.shape == FieldShape::map ? ".NAME." : ".";
     add_rows(field.fields, prefix + field.name + inner, rows);
   }

@@ -62,7 +62,12 @@ class Liquid : public Behavior {
   static TypeInfo info() { return {"liquid", Category::object, "Liquid", "Something wet.", "div u = 0"}; }
   static void describe(Schema<Settings>& s) {
     s.field("voxel_size", &Settings::voxel_size).unit(unit::metre).above(0).soft(0.001, 1).doc("Edge of a cell.");
-    s.field("viscosity", &Settings::viscosity).from_attribute().unit("Pa s").min(0).group("Material").doc("Shear viscosity.");
+    s.field("viscosity", &Settings::viscosity)
+        .from_attribute()
+        .unit("Pa s")
+        .min(0)
+        .group("Material")
+        .doc("Shear viscosity.");
     s.field("flip_ratio", &Settings::flip_ratio).from_attribute().min(0).max(1).advanced().doc("Share of FLIP.");
     s.field("active", &Settings::active).from_attribute().doc("Whether it moves.");
     s.field("count", &Settings::count).min(1).max(64).doc("Particles per cell.");

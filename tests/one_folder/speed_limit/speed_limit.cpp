@@ -13,9 +13,16 @@ namespace {
 
 class SpeedLimitOperator final : public Operator {
  public:
-  SpeedLimitOperator(std::string behavior, Object& object, double limit) : Operator(std::move(behavior)), object_(object), limit_(static_cast<float>(limit)) {}
+  SpeedLimitOperator(std::string behavior, Object& object, double limit)
+      : Operator(std::move(behavior)), object_(object), limit_(static_cast<float>(limit)) {}
   void plan(TaskList& tasks) override {
-    tasks.add({.name = "limit", .stage = Stage::after_forces, .behavior = behavior(), .accesses = {writes(object_.path(), "v")}, .after = {}, .acting = {}, .run = [this](StepContext& c) {
+    tasks.add({.name = "limit",
+               .stage = Stage::after_forces,
+               .behavior = behavior(),
+               .accesses = {writes(object_.path(), "v")},
+               .after = {},
+               .acting = {},
+               .run = [this](StepContext& c) {
                  ParticleSystem& particles = *object_.particles();
                  for_each_bucket(
                      c.exec, "speed limit", particles.topology(),
@@ -38,12 +45,18 @@ class SpeedLimit final : public Behavior {
   struct Settings {
     double limit = 10;
   };
-  static TypeInfo info() { return {"speed_limit", Category::operator_, "Speed limit", "Keeps particles below a speed.", "`v' = v min(1, limit / |v|)`; not physical."}; }
-  static void describe(Schema<Settings>& s) { s.field("limit", &Settings::limit).unit("m/s").above(0).doc("The greatest speed."); }
+  static TypeInfo info() {
+    return {"speed_limit", Category::operator_, "Speed limit", "Keeps particles below a speed.",
+            "`v' = v min(1, limit / |v|)`; not physical."};
+  }
+  static void describe(Schema<Settings>& s) {
+    s.field("limit", &Settings::limit).unit("m/s").above(0).doc("The greatest speed.");
+  }
   explicit SpeedLimit(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {
     for (Object* o : build.objects())
-      if (o->particles()) build.add(std::make_unique<SpeedLimitOperator>(build.path(), *o, settings_.of(o->path()).limit));
+      if (o->particles())
+        build.add(std::make_unique<SpeedLimitOperator>(build.path(), *o, settings_.of(o->path()).limit));
     return {};
   }
 
