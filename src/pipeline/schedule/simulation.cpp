@@ -242,7 +242,7 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
   for (const Leaf& l : leaves)
     for (const auto& [object, where] : l.node->overrides)
       if (std::none_of(impl->objects.begin(), impl->objects.end(),
-                       [&](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
+                       [&object = object](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
         messages.errors.push_back(
             usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
   if (!messages.ok()) return messages.errors.front();
