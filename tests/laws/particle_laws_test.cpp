@@ -64,15 +64,18 @@ TEST(NewtonDrag, ConvergesWithTheSubstep) {
   EXPECT_GT(std::log2(std::abs(coarse / fine)) / 2, 0.9);
 }
 
-TEST(Drag, TerminalVelocityIsExactAtAnySubstep) {
-  // A water drop of 0.5 mm radius: 4.0 m/s (Gunn & Kinzer 1949: 4.03 m/s for 1 mm diameter).
-  for (int substeps : {1, 8}) {
-    Laboratory lab(timeline(96, substeps), one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [0.5 mm, 0.5 mm]\n") +
-                                               gravity + "  - air_drag: air\n");
+TEST(Drag, ARainDropFallsAsMeasuredWhateverTheSubstep) {
+  // A water drop of 1 mm diameter: 4.03 m/s (Gunn & Kinzer 1949, J. Meteor. 6, 243).
+  double fall[2];
+  for (int i = 0; i < 2; ++i) {
+    Laboratory lab(timeline(96, i == 0 ? 1 : 8), one_particle({0, 0, 0}, {0, 0, 0}, "    radius: [0.5 mm, 0.5 mm]\n") +
+                                                     gravity + "  - air_drag: air\n");
     ASSERT_TRUE(lab.ok());
     lab.run();
-    EXPECT_NEAR(-lab.only().v.y, 4.03, 0.15) << substeps;
+    fall[i] = -lab.only().v.y;
+    EXPECT_NEAR(fall[i], 4.03, 0.15);
   }
+  EXPECT_NEAR(fall[0], fall[1], 1e-5);  // the balance of forces does not depend on dt
 }
 
 TEST(Drag, StiffDropletsFollowTheWindWithoutOvershoot) {
