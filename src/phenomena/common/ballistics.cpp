@@ -94,11 +94,12 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     if (!free(place)) return {stored(checked), c.surface_velocity};
     now = {place, c.surface_velocity + u};
     done += at;
-    const Flight end{stored(c.resting_point + c.normal_at_end * clearance),
-                     now.velocity + (resting ? a * rest : Vec3d{})};
-    if (!free(end.position)) return {stored(checked), c.surface_velocity};
-    if (bounce == max_bounces || rest <= 0) return end;
-    if (touched->turning()) {
+    const bool over = bounce == max_bounces || rest <= 0;
+    if (over || touched->turning()) {
+      const Flight end{stored(c.resting_point + c.normal_at_end * clearance),
+                       now.velocity + (resting ? a * rest : Vec3d{})};
+      if (!free(end.position)) return {stored(checked), c.surface_velocity};
+      if (over) return end;
       // Mid-step places of a turning body are only known to the curvature of its path; from its pose at the end they
       // are exact.
       const Vec3d beyond = stored(end.position + (u + a * (0.5 * rest)) * rest);
