@@ -1,6 +1,6 @@
 # find_package(aegir): targets aegir::aegir_engine (everything), aegir::aegir_domain and the other rooms.
 include(CMakeFindDependencyMacro)
-list(APPEND CMAKE_MODULE_PATH "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/OpenVDB")
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}" "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/OpenVDB")
 find_dependency(TBB)
 find_dependency(MPI COMPONENTS C)
 find_dependency(fmt)
@@ -11,4 +11,5 @@ find_dependency(embree 3)
 find_dependency(HDF5 COMPONENTS C)
 find_dependency(PNG)
 find_dependency(OpenVDB)
+find_dependency(CHOLMOD)
 include("${CMAKE_CURRENT_LIST_DIR}/aegirTargets.cmake")

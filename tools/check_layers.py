@@ -45,6 +45,8 @@ LIBRARIES = {
     "yaml-cpp": (r"yaml-cpp/", ["pipeline"]),
     "assimp": (r"assimp/", ["io"]),
     "libpng": (r"png\.h$", ["preview"]),
+    "SuiteSparse": (r"(suitesparse/|cholmod\w*\.h$)", ["solvers"]),
+    "hypre": (r"(hypre/|HYPRE\w*\.h$)", []),
     "CLI11": (r"CLI/|CLI11\.hpp$", ["apps"]),
 }
 

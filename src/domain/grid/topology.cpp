@@ -167,13 +167,14 @@ std::shared_ptr<const Topology> Topology::build(double spacing, std::span<const 
 }
 
 void Topology::add_ghosts(Comm& comm) {
-  AEGIR_ASSERT(levels_ == 1, "graded levels over several ranks come with the gas solver");
+  for (const BucketKey& k : keys_)
+    AEGIR_ASSERT(k.level == levels_ - 1, "graded levels over several ranks come with the gas solver");
   // Places around a bucket where this rank has no bucket may belong to others, who then need this one.
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(local_count_));
   parallel_for(0, ranks.size(), 64, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b)
       for (int n = 0; n < 27; ++n) {
-        const BucketKey neighbour{keys_[b].coord + neighbour_offset(n), 0};
+        const BucketKey neighbour{keys_[b].coord + neighbour_offset(n), keys_[b].level};
         if (find(neighbour) >= 0 || !addressable(neighbour)) continue;
         const int owner = partition_.owner(curve_position(neighbour));
         if (owner != comm.rank() && std::find(ranks[b].begin(), ranks[b].end(), owner) == ranks[b].end())

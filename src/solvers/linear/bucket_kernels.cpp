@@ -1,0 +1,347 @@
+#include "solvers/linear/bucket_kernels.h"
+
+#include "base/simd.h"
+
+namespace aegir {
+namespace {
+
+using Line = Row<float>;
+typedef double LineD __attribute__((vector_size(64)));
+
+constexpr int tile_i = UnknownTile::side * UnknownTile::pitch, tile_j = UnknownTile::pitch;
+constexpr int tile_origin = tile_i + tile_j + UnknownTile::lead;
+
+inline Line load(const float* p) { return load_row(p); }
+inline LineD widen(const float* p) {
+  const Line v = load_row(p);
+  return __builtin_convertvector(v, LineD);
+}
+inline LineD load(const double* p) {
+  LineD v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store(double* p, const LineD& v) { __builtin_memcpy(p, &v, sizeof v); }
+
+/// Lanes in order: the same sum on every machine.
+inline double total(const LineD& v) { return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])); }
+
+inline Line neighbours(const float* u) {
+  return ((load(u - tile_i) + load(u + tile_i)) + (load(u - tile_j) + load(u + tile_j))) + (load(u - 1) + load(u + 1));
+}
+
+/// A u along one row of a bucket with its own coefficients.
+inline Line product(const float* u, const NetworkBucket& n, int i, int j, const Line& c) {
+  const float* z = n.z_row(i, j);
+  const Line x = load(n.x_row(i, j)) * (c - load(u - tile_i)) + load(n.x_row(i + 1, j)) * (c - load(u + tile_i));
+  const Line y = load(n.y_row(i, j)) * (c - load(u - tile_j)) + load(n.y_row(i, j + 1)) * (c - load(u + tile_j));
+  const Line zz = load(z) * (c - load(u - 1)) + load(z + 1) * (c - load(u + 1));
+  return (x + y) + (zz + load(n.sink + cell_offset(i, j, 0)) * c);
+}
+
+AEGIR_HOT void relax_uniform(float* __restrict tile, const float* __restrict rhs, float unit, int sweeps,
+                             bool reverse) {
+  const float scale = 1 / unit;
+  constexpr float sixth = 1.0f / 6;
+  for (int s = 0; s < 2 * sweeps; ++s) {
+    const int colour = (s & 1) ^ (reverse ? 1 : 0);
+    for (int i = 0; i < 8; ++i)
+      for (int j = (i + colour) & 1; j < 8; j += 2) {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        store_row(u, (load(rhs + cell_offset(i, j, 0)) * scale + neighbours(u)) * sixth);
+      }
+  }
+}
+
+AEGIR_HOT void relax_network(float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n, int sweeps,
+                             bool reverse) {
+  for (int s = 0; s < 2 * sweeps; ++s) {
+    const int colour = (s & 1) ^ (reverse ? 1 : 0);
+    for (int i = 0; i < 8; ++i)
+      for (int j = (i + colour) & 1; j < 8; j += 2) {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        const int c = cell_offset(i, j, 0);
+        const Line own = load(u);
+        store_row(u, own + load(n.relax + c) * (load(rhs + c) - product(u, n, i, j, own)));
+      }
+  }
+}
+
+AEGIR_HOT void residual_uniform(const float* __restrict tile, const float* __restrict rhs, float unit,
+                                float* __restrict out) {
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+      const int c = cell_offset(i, j, 0);
+      store_row(out + c, load(rhs + c) - (load(u) * 6.0f - neighbours(u)) * unit);
+    }
+}
+
+AEGIR_HOT void residual_network(const float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
+                                float* __restrict out) {
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+      const int c = cell_offset(i, j, 0);
+      store_row(out + c, load(rhs + c) - product(u, n, i, j, load(u)));
+    }
+}
+
+AEGIR_HOT double energy_uniform(const float* __restrict tile, float unit) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+      const Line own = load(u), part = own * (own * 6.0f - neighbours(u));
+      sum += __builtin_convertvector(part, LineD);
+    }
+  return unit * total(sum);
+}
+
+AEGIR_HOT double energy_network(const float* __restrict tile, const NetworkBucket& n) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+      const Line own = load(u), part = own * product(u, n, i, j, own);
+      sum += __builtin_convertvector(part, LineD);
+    }
+  return total(sum);
+}
+
+/// A u along one row in double; `at(p)` loads eight values at p.
+template <class Load, class T>
+inline __attribute__((always_inline)) LineD product_uniform(const T* u, const Load& at, double unit) {
+  return (at(u) * 6.0 -
+          (((at(u - tile_i) + at(u + tile_i)) + (at(u - tile_j) + at(u + tile_j))) + (at(u - 1) + at(u + 1)))) *
+         unit;
+}
+
+template <class Load, class T>
+inline __attribute__((always_inline)) LineD product_network(const T* u, const NetworkBucket& n, int i, int j,
+                                                            const Load& at) {
+  const float* z = n.z_row(i, j);
+  const LineD c = at(u);
+  const LineD x = widen(n.x_row(i, j)) * (c - at(u - tile_i)) + widen(n.x_row(i + 1, j)) * (c - at(u + tile_i));
+  const LineD y = widen(n.y_row(i, j)) * (c - at(u - tile_j)) + widen(n.y_row(i, j + 1)) * (c - at(u + tile_j));
+  const LineD zz = widen(z) * (c - at(u - 1)) + widen(z + 1) * (c - at(u + 1));
+  return (x + y) + (zz + widen(n.sink + cell_offset(i, j, 0)) * c);
+}
+
+constexpr auto from_float = [](const float* p) __attribute__((always_inline)) { return widen(p); };
+constexpr auto from_double = [](const double* p) __attribute__((always_inline)) { return load(p); };
+
+AEGIR_HOT double subtract_uniform(const float* __restrict tile, double unit, double alpha, double* __restrict r) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const int c = cell_offset(i, j, 0);
+      const LineD next =
+          load(r + c) - alpha * product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_float, unit);
+      store(r + c, next);
+      sum += next * next;
+    }
+  return total(sum);
+}
+
+AEGIR_HOT double subtract_network(const float* __restrict tile, const NetworkBucket& n, double alpha,
+                                  double* __restrict r) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const int c = cell_offset(i, j, 0);
+      const LineD next =
+          load(r + c) - alpha * product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float);
+      store(r + c, next);
+      sum += next * next;
+    }
+  return total(sum);
+}
+
+AEGIR_HOT double true_uniform(const double* __restrict tile, const float* __restrict rhs, double unit,
+                              double* __restrict out) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const int c = cell_offset(i, j, 0);
+      const LineD r = widen(rhs + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_double, unit);
+      store(out + c, r);
+      sum += r * r;
+    }
+  return total(sum);
+}
+
+AEGIR_HOT double true_network(const double* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
+                              double* __restrict out) {
+  LineD sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const int c = cell_offset(i, j, 0);
+      LineD r = widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
+      for (int k = 0; k < 8; ++k)
+        if (n.relax[c + k] == 0) r[k] = 0;  // no unknown, no equation
+      store(out + c, r);
+      sum += r * r;
+    }
+  return total(sum);
+}
+
+AEGIR_HOT void restrict_uniform(const float* __restrict fine, float* __restrict coarse) {
+  alignas(64) float rows[5 * 8 * 8], columns[5 * 5 * 8];
+  for (int j = 0; j < 8; ++j)
+    for (int i = 0; i < 5; ++i) {
+      Line v =
+          i < 4 ? load(fine + cell_offset(2 * i, j, 0)) + load(fine + cell_offset(2 * i + 1, j, 0)) * 0.5f : Line{};
+      if (i > 0) v += load(fine + cell_offset(2 * i - 1, j, 0)) * 0.5f;
+      store_row(rows + (i * 8 + j) * 8, v);
+    }
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 5; ++j) {
+      Line v = j < 4 ? load(rows + (i * 8 + 2 * j) * 8) + load(rows + (i * 8 + 2 * j + 1) * 8) * 0.5f : Line{};
+      if (j > 0) v += load(rows + (i * 8 + 2 * j - 1) * 8) * 0.5f;
+      store_row(columns + (i * 5 + j) * 8, v);
+    }
+  for (int r = 0; r < 25; ++r) {
+    const float* v = columns + r * 8;
+    float* out = coarse + r * 5;
+    out[0] = v[0] + 0.5f * v[1];
+    for (int k = 1; k < 4; ++k) out[k] = v[2 * k] + 0.5f * (v[2 * k - 1] + v[2 * k + 1]);
+    out[4] = 0.5f * v[7];
+  }
+}
+
+AEGIR_HOT void restrict_weighted(const float* __restrict fine, const TransferWeights& w, float* __restrict coarse) {
+  alignas(64) float rows[5 * 8 * 8], columns[5 * 5 * 8];
+  for (int j = 0; j < 8; ++j)
+    for (int i = 0; i < 5; ++i) {
+      Line v{};
+      if (i < 4)
+        v = load(fine + cell_offset(2 * i, j, 0)) +
+            load(fine + cell_offset(2 * i + 1, j, 0)) * load(w.own_x + (i * 8 + j) * 8);
+      if (i > 0) v += load(fine + cell_offset(2 * i - 1, j, 0)) * load(w.next_x + ((i - 1) * 8 + j) * 8);
+      store_row(rows + (i * 8 + j) * 8, v);
+    }
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 5; ++j) {
+      Line v{};
+      const float* row = rows + i * 64;
+      if (j < 4) v = load(row + 16 * j) + load(row + 16 * j + 8) * load(w.own_y + (i * 4 + j) * 8);
+      if (j > 0) v += load(row + 16 * j - 8) * load(w.next_y + (i * 4 + j - 1) * 8);
+      store_row(columns + (i * 5 + j) * 8, v);
+    }
+  for (int r = 0; r < 25; ++r) {
+    const float *v = columns + r * 8, *own = w.own_z + r * 4, *next = w.next_z + r * 4;
+    float* out = coarse + r * 5;
+    out[0] = v[0] + own[0] * v[1];
+    for (int k = 1; k < 4; ++k) out[k] = v[2 * k] + own[k] * v[2 * k + 1] + next[k - 1] * v[2 * k - 1];
+    out[4] = next[3] * v[7];
+  }
+}
+
+AEGIR_HOT void prolong_uniform(const float* __restrict coarse, float* __restrict fine) {
+  alignas(64) float columns[5 * 5 * 8], rows[5 * 8 * 8];
+  for (int r = 0; r < 25; ++r) {
+    const float* v = coarse + r * 5;
+    float* out = columns + r * 8;
+    for (int k = 0; k < 4; ++k) out[2 * k] = v[k], out[2 * k + 1] = 0.5f * (v[k] + v[k + 1]);
+  }
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const Line own = load(columns + (i * 5 + j) * 8), next = load(columns + (i * 5 + j + 1) * 8);
+      store_row(rows + i * 64 + 16 * j, own);
+      store_row(rows + i * 64 + 16 * j + 8, (own + next) * 0.5f);
+    }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Line own = load(rows + (i * 8 + j) * 8), next = load(rows + (i * 8 + 8 + j) * 8);
+      store_row(fine + cell_offset(2 * i, j, 0), own);
+      store_row(fine + cell_offset(2 * i + 1, j, 0), (own + next) * 0.5f);
+    }
+}
+
+AEGIR_HOT void prolong_weighted(const float* __restrict coarse, const TransferWeights& w, float* __restrict fine) {
+  alignas(64) float columns[5 * 5 * 8], rows[5 * 8 * 8];
+  for (int r = 0; r < 25; ++r) {
+    const float *v = coarse + r * 5, *own = w.own_z + r * 4, *next = w.next_z + r * 4;
+    float* out = columns + r * 8;
+    for (int k = 0; k < 4; ++k) out[2 * k] = v[k], out[2 * k + 1] = own[k] * v[k] + next[k] * v[k + 1];
+  }
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const Line own = load(columns + (i * 5 + j) * 8), next = load(columns + (i * 5 + j + 1) * 8);
+      store_row(rows + i * 64 + 16 * j, own);
+      store_row(rows + i * 64 + 16 * j + 8,
+                own * load(w.own_y + (i * 4 + j) * 8) + next * load(w.next_y + (i * 4 + j) * 8));
+    }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Line own = load(rows + (i * 8 + j) * 8), next = load(rows + (i * 8 + 8 + j) * 8);
+      store_row(fine + cell_offset(2 * i, j, 0), own);
+      store_row(fine + cell_offset(2 * i + 1, j, 0),
+                own * load(w.own_x + (i * 8 + j) * 8) + next * load(w.next_x + (i * 8 + j) * 8));
+    }
+}
+
+}  // namespace
+
+void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps, bool reverse) {
+  if (a.network)
+    relax_network(u.values, rhs, *a.network, sweeps, reverse);
+  else
+    relax_uniform(u.values, rhs, a.unit, sweeps, reverse);
+}
+
+void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out) {
+  if (a.network)
+    residual_network(u.values, rhs, *a.network, out);
+  else
+    residual_uniform(u.values, rhs, a.unit, out);
+}
+
+double energy(const UnknownTile& p, const BucketOperator& a) {
+  return a.network ? energy_network(p.values, *a.network) : energy_uniform(p.values, a.unit);
+}
+
+double subtract_product(const UnknownTile& p, const BucketOperator& a, double alpha, double* r) {
+  return a.network ? subtract_network(p.values, *a.network, alpha, r) : subtract_uniform(p.values, a.unit, alpha, r);
+}
+
+double true_residual(const PaddedTile<double, 1>& x, const float* rhs, const BucketOperator& a, double* out) {
+  return a.network ? true_network(x.values, rhs, *a.network, out) : true_uniform(x.values, rhs, a.unit, out);
+}
+
+void restrict_bucket(const float* fine, const TransferWeights* weights, float* coarse) {
+  weights ? restrict_weighted(fine, *weights, coarse) : restrict_uniform(fine, coarse);
+}
+
+void prolong_bucket(const float* coarse, const TransferWeights* weights, float* fine) {
+  weights ? prolong_weighted(coarse, *weights, fine) : prolong_uniform(coarse, fine);
+}
+
+void load_faces(UnknownTile& tile, const Topology& topology, int bucket, const float* plane) {
+  const auto& neighbours_of = topology.neighbours(bucket);
+  static constexpr float zeros[bucket_size] = {};
+  const auto source = [&](int dx, int dy, int dz) -> detail::TileSource<float> {
+    const int other = neighbours_of[static_cast<std::size_t>(neighbour_index(dx, dy, dz))];
+    if (other < 0) return {zeros, 0};
+    return {plane + static_cast<std::size_t>(other) * bucket_cells, -1};
+  };
+  detail::copy_part<1, -1, 0, 0>(tile, source(-1, 0, 0));
+  detail::copy_part<1, 1, 0, 0>(tile, source(1, 0, 0));
+  detail::copy_part<1, 0, -1, 0>(tile, source(0, -1, 0));
+  detail::copy_part<1, 0, 1, 0>(tile, source(0, 1, 0));
+  detail::copy_part<1, 0, 0, -1>(tile, source(0, 0, -1));
+  detail::copy_part<1, 0, 0, 1>(tile, source(0, 0, 1));
+}
+
+void load_own(UnknownTile& tile, const float* values) {
+  for (int i = 0; i < bucket_size; ++i)
+    for (int j = 0; j < bucket_size; ++j) store_row(tile.row(i, j), load_row(values + cell_offset(i, j, 0)));
+}
+
+void store_own(const UnknownTile& tile, float* values) {
+  for (int i = 0; i < bucket_size; ++i)
+    for (int j = 0; j < bucket_size; ++j) store_row(values + cell_offset(i, j, 0), load_row(tile.row(i, j)));
+}
+
+}  // namespace aegir

@@ -1,0 +1,215 @@
+#include "solvers/linear/multigrid.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "domain/transport/halo.h"
+#include "parallel/threads.h"
+
+namespace aegir {
+namespace {
+
+template <class Body>
+void for_buckets(std::span<const std::int32_t> buckets, const Body& body) {
+  parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
+  });
+}
+
+void clear(UnknownTile& tile) { std::memset(tile.values, 0, sizeof tile.values); }
+
+void clear_own(UnknownTile& tile) {
+  for (int i = 0; i < bucket_size; ++i)
+    for (int j = 0; j < bucket_size; ++j) store_row(tile.row(i, j), Row<float>{});
+}
+
+/// Restricts the residual of one bucket into its 5×5×5 partial sums.
+void restrict_residual(Level& level, int b, const UnknownTile& tile, const float* rhs) {
+  alignas(64) float r[bucket_cells];
+  residual(tile, rhs, level.bucket_operator(b), r);
+  restrict_bucket(r, level.transfer(b), level.partial.at(b));
+}
+
+/// The 5×5×5 coarse values that a fine bucket in this octant of a coarse one is interpolated from.
+void coarse_around(const Level& coarse, int bucket, int octant, float* out) {
+  const auto& neighbours = coarse.topology().neighbours(bucket);
+  const int x = (octant >> 2) * 4, y = ((octant >> 1) & 1) * 4, z = (octant & 1) * 4;
+  const auto source = [&](int dx, int dy, int dz) -> const float* {
+    const int n = neighbours[static_cast<std::size_t>(neighbour_index(dx, dy, dz))];
+    return n < 0 ? nullptr : coarse.unknown.at(n);
+  };
+  for (int i = 0; i < coarse_side; ++i)
+    for (int j = 0; j < coarse_side; ++j) {
+      const int ci = x + i, cj = y + j;
+      const float* same = source(ci >> 3, cj >> 3, 0);
+      float* row = out + (i * coarse_side + j) * coarse_side;
+      const int at = cell_offset(ci & 7, cj & 7, z);
+      for (int k = 0; k < 4; ++k) row[k] = same ? same[at + k] : 0.0f;
+      const float* above = z == 4 ? source(ci >> 3, cj >> 3, 1) : same;
+      row[4] = above ? above[cell_offset(ci & 7, cj & 7, (z + 4) & 7)] : 0.0f;
+    }
+}
+
+/// Adds the interpolated correction to a bucket's values; cells that are no unknowns stay zero.
+void correct(Level& level, const Level& coarse, int b, float* values) {
+  alignas(64) float around[coarse_pitch], fine[bucket_cells];
+  const int up = level.parents.parent(b);
+  const float* from = around;
+  if (up >= 0)
+    coarse_around(coarse, up, octant_of(level.topology().key(b)), around);
+  else
+    from = level.partial.at(b);  // fetch_coarse() left them there
+  prolong_bucket(from, level.transfer(b), fine);
+  const BucketOperator a = level.bucket_operator(b);
+  if (a.network)
+    for (int c = 0; c < bucket_cells; ++c) values[c] = a.network->relax[c] > 0 ? values[c] + fine[c] : 0.0f;
+  else
+    for (int c = 0; c < bucket_cells; ++c) values[c] += fine[c];
+}
+
+}  // namespace
+
+Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds,
+                     std::int64_t unknowns, TileLoader load, const Settings& settings)
+    : settings_(settings) {
+  const auto is_last = [&](int l, std::int64_t count) {
+    return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
+  };
+  levels_.push_back(
+      std::make_unique<Level>(exec, std::move(topology), std::move(kinds), 1.0f, is_last(0, unknowns), load));
+  while (levels_.back()->coarse_network) {
+    Level& fine = *levels_.back();
+    const auto network = std::move(fine.coarse_network);
+    const float unit = 2 * fine.unit();
+    std::int64_t count = 0;
+    std::vector<BucketKind> coarse_kinds = classify(*fine.coarse_topology, *network, unit, count);
+    count = exec.comm.sum(count);
+    const auto load_coarse = [&](int b, NetworkTile& tile) { network->load(*fine.coarse_topology, b, tile); };
+    levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_kinds), unit,
+                                              is_last(level_count(), count), load_coarse));
+    levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells);
+    unknowns = count;
+  }
+  if (unknowns <= 50 * settings_.direct_unknowns) factor_last(exec);
+}
+
+void Multigrid::begin(Exec& exec, RightHandSide first, RightHandSide again) {
+  if (level_count() > 1) return descend(exec, level(0), first, again);
+  for (int colour = 0; colour < 2; ++colour)
+    for_buckets(level(0).buckets(colour), [&](int b) {
+      alignas(64) float scratch[bucket_cells];
+      first(b, scratch);
+    });
+}
+
+void Multigrid::finish(Exec& exec, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
+  correct_below(exec, 0, again, finished);
+}
+
+/// The rest of the cycle on level l, whose first relaxations are done.
+void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
+  if (l + 1 == level_count()) return solve_last(exec, again, finished);
+  Level &fine = level(l), &coarse = level(l + 1);
+  gather_coarse(exec, fine, coarse);
+  const auto rhs = [&](int b, float*) -> const float* { return coarse.rhs.at(b); };
+  if (l + 2 < level_count()) descend(exec, coarse, rhs, rhs);
+  correct_below(exec, l + 1, rhs, [](int, const float*) {});
+  coarse.unknown.exchange(exec, coarse.topology());
+  fetch_coarse(exec, fine, coarse);
+  ascend(exec, l, again, finished);
+}
+
+void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again) {
+  const Topology& t = level.topology();
+  for_buckets(level.buckets(0), [&](int b) {
+    alignas(64) float scratch[bucket_cells];
+    UnknownTile tile;
+    clear(tile);
+    relax(tile, first(b, scratch), level.bucket_operator(b), settings_.sweeps, false);
+    store_own(tile, level.unknown.at(b));
+  });
+  level.unknown.exchange(exec, t);
+  for_buckets(level.buckets(1), [&](int b) {
+    alignas(64) float scratch[bucket_cells];
+    UnknownTile tile;
+    clear_own(tile);
+    load_faces(tile, t, b, level.unknown.data());
+    const float* rhs = first(b, scratch);
+    relax(tile, rhs, level.bucket_operator(b), settings_.sweeps, false);
+    store_own(tile, level.unknown.at(b));
+    restrict_residual(level, b, tile, rhs);
+  });
+  level.unknown.exchange(exec, t);
+  for_buckets(level.buckets(0), [&](int b) {
+    alignas(64) float scratch[bucket_cells];
+    UnknownTile tile;
+    load_own(tile, level.unknown.at(b));
+    load_faces(tile, t, b, level.unknown.data());
+    restrict_residual(level, b, tile, again(b, scratch));
+  });
+  level.partial.exchange(exec, t);
+}
+
+void Multigrid::gather_coarse(Exec& exec, Level& fine, Level& coarse) {
+  const Topology& t = fine.topology();
+  // A coarse cell sums what its own bucket and the seven below along x, y and z restricted to it, in that order.
+  const auto block_of = [&](int b, float* block) {
+    const auto& neighbours = t.neighbours(b);
+    std::memset(block, 0, 64 * sizeof(float));
+    for (int d = 0; d < 8; ++d) {
+      const int dx = d >> 2, dy = (d >> 1) & 1, dz = d & 1;
+      const int other = neighbours[static_cast<std::size_t>(neighbour_index(-dx, -dy, -dz))];
+      if (other < 0) continue;
+      const float* p = fine.partial.at(other);
+      for (int i = 0; i < (dx ? 1 : 4); ++i)
+        for (int j = 0; j < (dy ? 1 : 4); ++j)
+          for (int k = 0; k < (dz ? 1 : 4); ++k)
+            block[(i * 4 + j) * 4 + k] += p[((i + 4 * dx) * coarse_side + j + 4 * dy) * coarse_side + k + 4 * dz];
+    }
+  };
+  const auto put = [&](int up, int octant, const float* block) {
+    float* to = coarse.rhs.at(up);
+    const int x = (octant >> 2) * 4, y = ((octant >> 1) & 1) * 4, z = (octant & 1) * 4;
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j)
+        std::memcpy(to + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
+  };
+  for (int colour = 0; colour < 2; ++colour)
+    for_buckets(fine.buckets(colour), [&](int b) {
+      if (const int up = fine.parents.parent(b); up >= 0) {
+        float block[64];
+        block_of(b, block);
+        put(up, octant_of(t.key(b)), block);
+      }
+    });
+  fine.parents.send_up(exec, 64, block_of, put);
+}
+
+void Multigrid::fetch_coarse(Exec& exec, Level& fine, Level& coarse) {
+  fine.parents.send_down(
+      exec, coarse_values, [&](int up, int octant, float* out) { coarse_around(coarse, up, octant, out); },
+      [&](int b, const float* in) { std::memcpy(fine.partial.at(b), in, coarse_values * sizeof(float)); });
+}
+
+void Multigrid::ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
+  Level &level = this->level(l), &coarse = this->level(l + 1);
+  const Topology& t = level.topology();
+  for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b)); });
+  level.unknown.exchange(exec, t);
+  for (int colour = 1; colour >= 0; --colour) {
+    for_buckets(level.buckets(colour), [&](int b) {
+      alignas(64) float scratch[bucket_cells];
+      float* values = level.unknown.at(b);
+      if (colour == 1) correct(level, coarse, b, values);
+      UnknownTile tile;
+      load_own(tile, values);
+      load_faces(tile, t, b, level.unknown.data());
+      relax(tile, again(b, scratch), level.bucket_operator(b), settings_.sweeps, true);
+      store_own(tile, values);
+      finished(b, values);
+    });
+    if (colour == 1) level.unknown.exchange(exec, t);
+  }
+}
+
+}  // namespace aegir

@@ -1,0 +1,65 @@
+// A multigrid V-cycle on buckets, in single precision: a fixed symmetric positive definite operator, to precondition
+// conjugate gradients with.
+//
+//   Multigrid cycle(exec, topology, kinds, unknowns, load);
+//   cycle.begin(exec, rhs, rhs);
+//   cycle.finish(exec, rhs, [](int bucket, const float* z) { … });
+//
+// Traffic per cell and cycle on the finest level, uniform buckets: right-hand side read 2.5 times, unknowns written 2.5
+// and read 2 times; coarse levels add a seventh. Relaxation and residual share a pass wherever the colour of the
+// buckets lets them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "solvers/linear/direct.h"
+#include "solvers/linear/level.h"
+
+namespace aegir {
+
+class Multigrid {
+ public:
+  struct Settings {
+    int sweeps = 2;                      ///< relaxations before and after each coarse correction
+    std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
+    int most_levels = 16;
+  };
+
+  /// Builds all levels. `kinds` and `load` describe the finest one, `unknowns` is their number over all ranks.
+  /// Collective.
+  Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds, std::int64_t unknowns,
+            TileLoader load, const Settings& settings);
+
+  /// The right-hand side of a bucket of the finest level as 512 floats, in `scratch` or elsewhere.
+  using RightHandSide = FunctionRef<const float*(int bucket, float* scratch)>;
+
+  /// One cycle from zero, in two halves, so that the caller may stop when it has seen the residual. begin() asks every
+  /// bucket with unknowns once for its right-hand side through `first`, before anything else reads it, then through
+  /// `again`; finish() hands 512 values of each to `finished` as soon as they are final. Both are called from several
+  /// threads. Collective.
+  void begin(Exec& exec, RightHandSide first, RightHandSide again);
+  void finish(Exec& exec, RightHandSide again, FunctionRef<void(int bucket, const float* values)> finished);
+
+  int level_count() const { return static_cast<int>(levels_.size()); }
+  Level& level(int l) { return *levels_[static_cast<std::size_t>(l)]; }
+  const Level& level(int l) const { return *levels_[static_cast<std::size_t>(l)]; }
+
+ private:
+  void correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);
+  void descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again);
+  void ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);
+  void gather_coarse(Exec& exec, Level& fine, Level& coarse);
+  void fetch_coarse(Exec& exec, Level& fine, Level& coarse);
+  void solve_last(Exec& exec, RightHandSide rhs, FunctionRef<void(int, const float*)> finished);
+  void factor_last(Exec& exec);
+
+  Settings settings_;
+  std::vector<std::unique_ptr<Level>> levels_;
+  // The last level: unknowns of this rank by bucket and cell, where they start among all, and the factor of the whole.
+  std::vector<std::int32_t> last_cells_;
+  std::int64_t last_first_ = 0, last_total_ = 0;
+  std::unique_ptr<DirectSolver> direct_;
+};
+
+}  // namespace aegir

@@ -1,0 +1,166 @@
+#include "solvers/linear/pressure_network.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "base/simd.h"
+#include "domain/for_each_bucket.h"
+#include "solvers/linear/free_surface.h"
+
+namespace aegir {
+namespace {
+
+/// What is wrong with the first bad cell of a bucket.
+enum class Wrong : std::uint8_t { nothing, area, distance, rhs };
+
+struct Look {
+  BucketKind kind = BucketKind::empty;
+  Wrong wrong = Wrong::nothing;
+  std::int16_t cell = 0;
+  std::int32_t unknowns = 0;
+};
+
+template <class Distance, class Areas>
+bool is_uniform(const Distance& d, const Areas& area) {
+  Row<std::int32_t> good = Row<std::int32_t>{} - 1;
+  const auto ones = [](const auto& v) { return v == 1.0f; };
+  for (int i = 0; i < 8; ++i) {
+    for (int j = 0; j < 8; ++j)
+      good &= (d.line(i, j) < 0.0f) & (d.line(i, j, -1) < 0.0f) & (d.line(i, j, 1) < 0.0f) & ones(area[0].line(i, j)) &
+              ones(area[1].line(i, j)) & ones(area[2].line(i, j)) & ones(area[2].line(i, j, 1));
+    good &= (d.line(i, -1) < 0.0f) & (d.line(i, 8) < 0.0f) & (d.line(-1, i) < 0.0f) & (d.line(8, i) < 0.0f) &
+            ones(area[1].line(i, 8)) & ones(area[0].line(8, i));
+  }
+  int all = -1;
+  for (int k = 0; k < 8; ++k) all &= good[k];
+  return all == -1;
+}
+
+template <class Rhs>
+bool finite(const Rhs& rhs) {
+  Row<float> sum{};
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) sum += rhs.line(i, j) * 0.0f;
+  for (int k = 0; k < 8; ++k)
+    if (sum[k] != 0) return false;
+  return true;
+}
+
+template <class Distance, class Areas, class Rhs>
+Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
+  Look look;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j)
+      for (int k = 0; k < 8; ++k) {
+        const float own = d(i, j, k);
+        Wrong wrong = std::isfinite(own) ? Wrong::nothing : Wrong::distance;
+        float open = 0;
+        for (int a = 0; a < 3; ++a) {
+          const float low = area[static_cast<std::size_t>(a)](i, j, k);
+          const float high = area[static_cast<std::size_t>(a)](i + (a == 0), j + (a == 1), k + (a == 2));
+          if (!(low >= 0 && std::isfinite(low))) wrong = Wrong::area;
+          open += low + high;
+        }
+        const bool unknown = own < 0 && open > least_diagonal;
+        if (unknown && !std::isfinite(rhs(i, j, k))) wrong = Wrong::rhs;
+        if (wrong != Wrong::nothing && look.wrong == Wrong::nothing) {
+          look.wrong = wrong;
+          look.cell = static_cast<std::int16_t>(cell_offset(i, j, k));
+        }
+        look.unknowns += unknown;
+      }
+  look.kind = look.unknowns ? BucketKind::mixed : BucketKind::empty;
+  return look;
+}
+
+std::string describe(const Look& look, const BucketKey& key, const PressureChannels& channels) {
+  const int c = look.cell;
+  const Vec3i cell = key.coord * bucket_size + Vec3i{c >> 6, (c >> 3) & 7, c & 7};
+  const char* channel = look.wrong == Wrong::area       ? channels.area.name
+                        : look.wrong == Wrong::distance ? channels.distance.name
+                                                        : channels.rhs.name;
+  return fmt::format("'{}' of cell ({}, {}, {}) is {}", channel, cell.x, cell.y, cell.z,
+                     look.wrong == Wrong::area ? "negative or not a finite number" : "not a finite number");
+}
+
+// Eight lanes: what every CPU we run on has; the compiler takes comparisons of longer vectors apart.
+using Line = Row<float>;
+using Mask = Row<std::int32_t>;
+
+/// True when any lane is set.
+inline __attribute__((always_inline)) bool any(const Mask& m) {
+  typedef std::int64_t Words __attribute__((vector_size(32)));
+  const Words w = reinterpret_cast<Words>(m);
+  return ((w[0] | w[1]) | (w[2] | w[3])) != 0;
+}
+
+/// ghost_fluid_sink() for eight cells at once; 0 where the cell is no liquid or its neighbour is.
+inline __attribute__((always_inline)) Line sink_towards(const Line& area, const Line& own, const Line& other) {
+  const Line zero{}, theta = own / (own - other);
+  return own < zero && !(other < zero) ? area / (theta > least_theta ? theta : zero + least_theta) : zero;
+}
+
+/// Links and sinks along one axis: eight cells at a time; nothing is divided where there is no surface.
+AEGIR_HOT void axis_network(const float* __restrict d, const float* __restrict area, int stride, float* __restrict link,
+                            float* __restrict sink) {
+  constexpr int row = bucket_size, last = NetworkTile::cells - row;
+  const Line zero{};
+  for (int c = 0; c <= last; c += row) {
+    const Line own = load_row(d + c), below = c >= stride ? load_row(d + c - stride) : zero;
+    const Line above = c + stride <= last ? load_row(d + c + stride) : zero - 1.0f;
+    store_row(link + c, own < zero && below < zero ? load_row(area + c) : zero);
+    Line sinks = zero;
+    if (any(own < zero && !(below < zero)) && c >= stride) sinks = sink_towards(load_row(area + c), own, below);
+    if (any(own < zero && !(above < zero))) sinks += sink_towards(load_row(area + c + stride), own, above);
+    store_row(sink + c, sinks);
+  }
+}
+
+}  // namespace
+
+PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels) {
+  const Topology& t = volume.topology();
+  std::vector<Look> looks(static_cast<std::size_t>(t.local_count()));
+  for_each_bucket(
+      exec, "pressure.outline", t,
+      [&](const Bucket& bucket, auto& distance, auto& area, auto& rhs) {
+        Look& look = looks[static_cast<std::size_t>(bucket.index)];
+        if (is_uniform(distance, area) && finite(rhs))
+          look = {BucketKind::uniform, Wrong::nothing, 0, bucket_cells};
+        else
+          look = look_closely(distance, area, rhs);
+      },
+      volume.read<Star<1>>(channels.distance), volume.read<Star<1>>(channels.area), volume.read(channels.rhs));
+  PressureOutline result;
+  Status found;
+  for (std::size_t b = 0; b < looks.size(); ++b) {
+    result.kinds.push_back(looks[b].kind);
+    result.unknowns += looks[b].unknowns;
+    if (found && looks[b].wrong != Wrong::nothing)
+      found = simulation_error("{}", describe(looks[b], t.key(static_cast<int>(b)), channels));
+  }
+  found = exec.comm.agree(found);
+  if (!found) result.trouble = found.error().message;
+  result.unknowns = exec.comm.sum(result.unknowns);
+  return result;
+}
+
+PressureTiles::PressureTiles(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels)
+    : distance_(volume.read<Halo<4>>(channels.distance)), area_(volume.read<Halo<4>>(channels.area)) {
+  distance_.prepare(exec), area_.prepare(exec);
+}
+
+void PressureTiles::load(int bucket, NetworkTile& tile) const {
+  static_assert(PaddedTile<float, 4>::side == NetworkTile::side && PaddedTile<float, 4>::pitch == NetworkTile::side);
+  GridReadHalo<float, 1, Halo<4>>::View distance;
+  GridReadHalo<float, 3, Halo<4>>::View area;
+  distance_.load(distance, bucket), area_.load(area, bucket);
+  for (int a = 0; a < 3; ++a)
+    axis_network(distance.plane[0].values, area.plane[static_cast<std::size_t>(a)].values, NetworkTile::stride[a],
+                 tile.link[a], tile.sink[a]);
+}
+
+}  // namespace aegir

@@ -1,0 +1,97 @@
+#include "solvers/linear/sparse_solve.h"
+
+#include <cmath>
+
+#include "base/assert.h"
+
+namespace aegir {
+namespace {
+
+bool finite(Comm& comm, std::span<const double> x) {
+  bool good = true;
+  for (const double v : x) good = good && std::isfinite(v);
+  return !comm.any(!good);
+}
+
+double relative(double squared, double b_squared) {
+  return b_squared > 0 ? std::sqrt(squared / b_squared) : std::sqrt(squared);
+}
+
+/// Direct solve after an iteration that failed for a reason; the better of both results stays in x.
+void fall_back(Exec& exec, const SparseMatrix& a, SparseIteration& iteration, std::span<double> x, double target,
+               const AggregationSettings& settings, SolveReport& report) {
+  const double reached = iteration.evaluate(x);
+  if (reached <= target) {
+    report.converged = true;
+    return;
+  }
+  std::vector<double> iterate(x.begin(), x.end());
+  const std::string trouble = solve_directly(exec, a, iteration, x, target, settings);
+  const double direct = trouble.empty() ? iteration.residual() : iteration.evaluate(x);
+  if (trouble.empty()) {
+    report.method = SolveMethod::direct, report.converged = true;
+    report.trouble += "; solved directly";
+  } else {
+    report.trouble += "; " + trouble;
+    if (!(direct < reached)) std::copy(iterate.begin(), iterate.end(), x.begin());
+    if (looks_unsymmetric(exec.comm, a)) report.trouble += "; the matrix is not symmetric";
+  }
+  report.residual = relative(std::min(direct, reached), iteration.right_hand_side());
+}
+
+void solve_scaled(Exec& exec, const SparseMatrix& a, std::span<const double> b, std::span<double> x, double scale,
+                  const AggregationSettings& settings, SolveReport& report) {
+  const Stopwatch watch;
+  SparseIteration iteration(exec, a, b, scale);
+  const double target = settings.tolerance * settings.tolerance * iteration.right_hand_side();
+  if (!(iteration.evaluate(x) <= iteration.right_hand_side())) {  // a start worse than none
+    std::fill(x.begin(), x.end(), 0.0);
+    iteration.evaluate(x);
+  }
+  report.method = SolveMethod::aggregation_cg;
+  const double start = iteration.residual();
+  report.residual = relative(start, iteration.right_hand_side());
+  if (start <= target) {
+    report.converged = true;
+    return;
+  }
+  const std::vector<double> start_x(x.begin(), x.end());
+  AggregationHierarchy hierarchy(exec, a, settings);
+  report.setup_seconds = watch.seconds();
+  report.trouble = iteration.run(hierarchy, x, target, settings.max_iterations);
+  report.iterations = iteration.iterations();
+  report.residual = relative(iteration.residual(), iteration.right_hand_side());
+  report.converged = report.trouble.empty();
+  if (report.converged) return;
+  if (!finite(exec.comm, x) || !(iteration.evaluate(x) <= start)) std::copy(start_x.begin(), start_x.end(), x.begin());
+  fall_back(exec, a, iteration, x, target, settings, report);
+}
+
+}  // namespace
+
+SolveReport solve_sparse(Exec& exec, const SparseMatrix& a, std::span<const double> b, std::span<double> x,
+                         const AggregationSettings& settings) {
+  AEGIR_ASSERT(b.size() == a.rows() && x.size() == a.rows(), "as many numbers as rows");
+  const Stopwatch watch;
+  SolveReport report;
+  report.unknowns = a.global_rows();
+  if (!finite(exec.comm, x)) std::fill(x.begin(), x.end(), 0.0);
+  double largest_b = 0;
+  report.trouble = find_trouble(exec.comm, a, b, largest_b);
+  if (!report.trouble.empty()) {
+    report.residual = 1;
+  } else if (largest_b == 0) {
+    std::fill(x.begin(), x.end(), 0.0);
+    report.converged = true;
+  } else {
+    // b near one by a power of two, so that neither its square nor single precision runs out of range.
+    const double scale = std::ldexp(1.0, -std::ilogb(largest_b));
+    for (double& v : x) v *= scale;
+    solve_scaled(exec, a, b, x, scale, settings, report);
+    for (double& v : x) v /= scale;
+  }
+  report.seconds = watch.seconds();
+  return report;
+}
+
+}  // namespace aegir
