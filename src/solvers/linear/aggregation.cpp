@@ -51,10 +51,10 @@ AggregationLevel finest_level(const SparseMatrix& matrix, double scale) {
     });
     return finest;
   }
-  FloatRows own = build_rows(s.count(), s.ghosts.size(), grain, [&](std::size_t r, RowSum& sum) {
+  FloatRows own = build_rows<RowList>(s.count(), s.ghosts.size(), grain, [&](std::size_t r, RowList& sum) {
     for (auto k = static_cast<std::size_t>(s.first[r]); k < static_cast<std::size_t>(s.first[r + 1]); ++k)
       if (s.component[r] == s.component[static_cast<std::size_t>(s.column[k])])
-        sum.append(s.column[k], matrix.values()[k] * scale);
+        sum.add(s.column[k], matrix.values()[k] * scale);
   });
   auto structure = std::make_shared<SparseStructure>();
   structure->rows = s.rows, structure->ghosts = s.ghosts, structure->block = s.block, structure->chunk = s.chunk;

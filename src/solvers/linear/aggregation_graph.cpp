@@ -118,7 +118,7 @@ StrongGraph strong_graph(Comm& comm, const AggregationLevel& level, double stren
   StrongGraph graph;
   graph.diagonal.resize(s.count());
   std::vector<double> piece_largest(s.count() / grain + 1, 1.0);
-  graph.edges = build_rows(s.count(), s.ghosts.size(), grain, [&](std::size_t r, RowSum& sum) {
+  graph.edges = build_rows<RowList>(s.count(), s.ghosts.size(), grain, [&](std::size_t r, RowList& sum) {
     const RowCard& card = cards[r];
     graph.diagonal[r] = 0;
     if (card.excluded) return;
@@ -130,7 +130,7 @@ StrongGraph strong_graph(Comm& comm, const AggregationLevel& level, double stren
       const double a = level.value[k];
       if (a < 0 && !cards[c].excluded &&
           a * a >= share * static_cast<double>(card.strongest) * static_cast<double>(cards[c].strongest))
-        sum.append(s.column[k], a), strong -= a;
+        sum.add(s.column[k], a), strong -= a;
       else if (!cards[c].excluded)
         lumped += a;
     }

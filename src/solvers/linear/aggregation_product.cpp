@@ -54,7 +54,7 @@ FloatRows with_ghost_rows(FloatRows mine, const GhostPlan& from, const GhostRows
 FloatRows smoothed_prolongation(const AggregationLevel& fine, const StrongGraph& graph, const Aggregates& aggregates,
                                 const GhostPlan& coarse) {
   const double w = 4 / (3 * graph.largest);
-  return build_rows(fine.rows(), coarse.size(), grain, [&](std::size_t r, RowSum& sum) {
+  return build_rows<RowSum>(fine.rows(), coarse.size(), grain, [&](std::size_t r, RowSum& sum) {
     const double diagonal = graph.diagonal[r];
     if (!(diagonal > 0)) return;
     if (const std::int64_t a = aggregates.aggregate[r]; a >= 0) {
@@ -139,7 +139,7 @@ void transpose(Comm& comm, AggregationLevel& fine, const GhostPlan& coarse, cons
 /// A P of the local rows.
 FloatRows times_prolongation(const AggregationLevel& fine, const FloatRows& prolong, std::size_t columns) {
   const SparseStructure& s = *fine.structure;
-  return build_rows(fine.rows(), columns, grain, [&](std::size_t r, RowSum& sum) {
+  return build_rows<RowSum>(fine.rows(), columns, grain, [&](std::size_t r, RowSum& sum) {
     for_entries(s.first, r, [&](std::size_t k) {
       const double a = fine.value[k];
       for_entries(prolong.first, static_cast<std::size_t>(s.column[k]),
@@ -202,7 +202,7 @@ AggregationLevel coarsen_level(Comm& comm, AggregationLevel& fine, const StrongG
   coarse->rows = share;
   coarse->ghosts = all_columns;
   const FloatRows& t = fine.restrict_rows;
-  FloatRows matrix = build_rows(share.count(), all_columns.size(), grain / 8, [&](std::size_t r, RowSum& sum) {
+  FloatRows matrix = build_rows<RowSum>(share.count(), all_columns.size(), grain / 8, [&](std::size_t r, RowSum& sum) {
     for_entries(t.first, r, [&](std::size_t k) {
       const double p = t.value[k];
       for_entries(product.first, static_cast<std::size_t>(t.column[k]),

@@ -1,5 +1,7 @@
 #include "solvers/linear/bucket_kernels.h"
 
+#include <cstring>
+
 #include "base/simd.h"
 
 namespace aegir {
@@ -49,6 +51,28 @@ AEGIR_HOT void relax_uniform(float* __restrict tile, const float* __restrict rhs
       for (int j = (i + colour) & 1; j < 8; j += 2) {
         float* u = tile + tile_origin + i * tile_i + j * tile_j;
         store_row(u, (load(rhs + cell_offset(i, j, 0)) * scale + neighbours(u)) * sixth);
+      }
+  }
+}
+
+/// The same with closed sides: the values beyond them follow those inside.
+AEGIR_HOT void relax_closed(float* __restrict tile, const float* __restrict rhs, float unit, Sides closed, int sweeps,
+                            bool reverse) {
+  const float scale = 1 / unit;
+  constexpr float sixth = 1.0f / 6;
+  for (int s = 0; s < 2 * sweeps; ++s) {
+    const int colour = (s & 1) ^ (reverse ? 1 : 0);
+    for (int i = 0; i < 8; ++i)
+      for (int j = (i + colour) & 1; j < 8; j += 2) {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        const Line next = (load(rhs + cell_offset(i, j, 0)) * scale + neighbours(u)) * sixth;
+        store_row(u, next);
+        if (i == 0 && (closed & 1)) store_row(u - tile_i, next);
+        if (i == 7 && (closed & 2)) store_row(u + tile_i, next);
+        if (j == 0 && (closed & 4)) store_row(u - tile_j, next);
+        if (j == 7 && (closed & 8)) store_row(u + tile_j, next);
+        if (closed & 16) u[-1] = next[0];
+        if (closed & 32) u[8] = next[7];
       }
   }
 }
@@ -287,6 +311,8 @@ AEGIR_HOT void prolong_weighted(const float* __restrict coarse, const TransferWe
 void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps, bool reverse) {
   if (a.network)
     relax_network(u.values, rhs, *a.network, sweeps, reverse);
+  else if (a.closed)
+    relax_closed(u.values, rhs, a.unit, a.closed, sweeps, reverse);
   else
     relax_uniform(u.values, rhs, a.unit, sweeps, reverse);
 }
@@ -332,6 +358,30 @@ void load_faces(UnknownTile& tile, const Topology& topology, int bucket, const f
   detail::copy_part<1, 0, 1, 0>(tile, source(0, 1, 0));
   detail::copy_part<1, 0, 0, -1>(tile, source(0, 0, -1));
   detail::copy_part<1, 0, 0, 1>(tile, source(0, 0, 1));
+}
+
+template <class T>
+void mirror(PaddedTile<T, 1>& tile, Sides closed) {
+  if (!closed) return;
+  constexpr std::size_t row = bucket_size * sizeof(T);
+  for (int n = 0; n < bucket_size; ++n) {
+    if (closed & 1) std::memcpy(tile.row(-1, n), tile.row(0, n), row);
+    if (closed & 2) std::memcpy(tile.row(8, n), tile.row(7, n), row);
+    if (closed & 4) std::memcpy(tile.row(n, -1), tile.row(n, 0), row);
+    if (closed & 8) std::memcpy(tile.row(n, 8), tile.row(n, 7), row);
+    if (closed & 16)
+      for (int j = 0; j < bucket_size; ++j) tile.row(n, j)[-1] = tile.row(n, j)[0];
+    if (closed & 32)
+      for (int j = 0; j < bucket_size; ++j) tile.row(n, j)[8] = tile.row(n, j)[7];
+  }
+}
+template void mirror(PaddedTile<float, 1>&, Sides);
+template void mirror(PaddedTile<double, 1>&, Sides);
+
+void load_bucket(UnknownTile& tile, const Topology& topology, int bucket, const float* plane, const BucketOperator& a) {
+  load_own(tile, plane + static_cast<std::size_t>(bucket) * bucket_cells);
+  load_faces(tile, topology, bucket, plane);
+  mirror(tile, a.closed);
 }
 
 void load_own(UnknownTile& tile, const float* values) {

@@ -7,6 +7,8 @@
 // adjoint, so the cycle is symmetric.
 #pragma once
 
+#include <cstdint>
+
 #include "domain/volume/tile.h"
 #include "solvers/linear/network.h"
 
@@ -14,10 +16,15 @@ namespace aegir {
 
 using UnknownTile = PaddedTile<float, 1>;
 
-/// One bucket of a level: `network` is null where all links are `unit` and there is no sink.
+/// Sides of a bucket, as bits: 1 << (2 * axis + upper).
+using Sides = std::uint8_t;
+
+/// One bucket of a level: `network` is null where all links are `unit` and there is no sink, but for whole sides that
+/// are closed.
 struct BucketOperator {
   const NetworkBucket* network = nullptr;
   float unit = 1;
+  Sides closed = 0;
 };
 
 /// `sweeps` relaxations of u. Bytes: all in cache. Flops per cell and sweep: 8 uniform, 20 otherwise.
@@ -44,8 +51,16 @@ void prolong_bucket(const float* coarse, const TransferWeights* weights, float* 
 /// Values along the six faces, from the buckets next to this one; 0 where there is none.
 void load_faces(UnknownTile& tile, const Topology& topology, int bucket, const float* plane);
 
+/// Repeats a bucket's outermost values beyond its closed sides, so that nothing flows there. To be called when its own
+/// values and its faces are loaded; relax() keeps it up.
+template <class T>
+void mirror(PaddedTile<T, 1>& tile, Sides closed);
+
 /// A bucket's own 512 values into its tile and back.
 void load_own(UnknownTile& tile, const float* values);
 void store_own(const UnknownTile& tile, float* values);
+
+/// All of these: own values, faces, closed sides.
+void load_bucket(UnknownTile& tile, const Topology& topology, int bucket, const float* plane, const BucketOperator& a);
 
 }  // namespace aegir

@@ -1,4 +1,5 @@
-// Vectors run along the rows of a tile, whatever axis is being coarsened: along z the rows are first split into even and odd cells.
+// Vectors run along the rows of a tile, whatever axis is being coarsened: along z the rows are first split into even
+// and odd cells.
 #include "solvers/linear/coarsen.h"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace {
 constexpr int side = NetworkTile::side, plane = side * side, cells = NetworkTile::cells;
 
 /// Shares of what an upper bound by convexity would add for links between cells with unequal weights: towards a sink,
-/// and diagonally. Whole shares make the coarse network too stiff, none too weak; measured over waves, plates, perforated
-/// walls and random mazes, 0.3 needs the fewest iterations.
+/// and diagonally. Whole shares make the coarse network too stiff, none too weak; measured over waves, plates,
+/// perforated walls and random mazes, 0.3 needs the fewest iterations.
 constexpr float sink_share = 0.3f, diagonal_share = 0.3f;
 
 // Eight lanes: what every CPU we run on has; the compiler takes comparisons of longer vectors apart.
@@ -34,8 +35,9 @@ struct Scratch {
   NetworkTile tile[2];
 };
 
-/// One step: in `from`, the kept cell of a pair lies at e, the eliminated one at e + Odd, the next kept one at e + Next. Rows run across
-/// pairs, except along z, where they run along them. B and C are the other axes, StrideB and StrideC the ways to their next cells.
+/// One step: in `from`, the kept cell of a pair lies at e, the eliminated one at e + Odd, the next kept one at e +
+/// Next. Rows run across pairs, except along z, where they run along them. B and C are the other axes, StrideB and
+/// StrideC the ways to their next cells.
 template <int Axis, int Odd, int Next, int B, int StrideB, int C, int StrideC>
 struct Step {
   using V = Lanes;
@@ -56,9 +58,10 @@ struct Step {
     const V zero{}, one = zero + 1.0f;
     const V below = at(from.link[Axis] + o), above = at(from.link[Axis] + e + Next), sink = at(from.sink[Axis] + o);
     // All that makes the kept cell an unknown; where it is none, the eliminated cell takes its place.
-    const V even = ((below + at(from.link[Axis] + e)) + (at(from.sink[0] + e) + at(from.sink[1] + e))) +
-                   ((at(from.sink[2] + e) + at(from.link[B] + e)) + (at(from.link[B] + e + StrideB) + at(from.link[C] + e))) +
-                   at(from.link[C] + e + StrideC);
+    const V even =
+        ((below + at(from.link[Axis] + e)) + (at(from.sink[0] + e) + at(from.sink[1] + e))) +
+        ((at(from.sink[2] + e) + at(from.link[B] + e)) + (at(from.link[B] + e + StrideB) + at(from.link[C] + e))) +
+        at(from.link[C] + e + StrideC);
     const V sum = below + above + sink, scale = sum > zero ? one / sum : zero;
     put(s.own + o, even > zero ? below * scale : one);
     put(s.next + o, even > zero ? above * scale : zero);
@@ -98,35 +101,36 @@ struct Step {
   inline __attribute__((always_inline)) V gather_across(int e, int to, const Shares& in, NetworkTile& coarse) const {
     const int o = e + Odd, l = o - Next;
     put(coarse.link[Across] + to, at(from.link[Across] + e) + (at(in.own_link + o) + at(in.next_link + l)));
-    put(coarse.sink[Across] + to,
-        (at(from.sink[Across] + e) + (at(s.own + o) * at(from.sink[Across] + o) + at(s.next + l) * at(from.sink[Across] + l))) +
-            ((at(in.own_sink + o) + at(in.next_sink + l)) +
-             (at(in.own_sink_below + o + Stride) + at(in.next_sink_below + l + Stride))));
+    put(coarse.sink[Across] + to, (at(from.sink[Across] + e) + (at(s.own + o) * at(from.sink[Across] + o) +
+                                                                at(s.next + l) * at(from.sink[Across] + l))) +
+                                      ((at(in.own_sink + o) + at(in.next_sink + l)) +
+                                       (at(in.own_sink_below + o + Stride) + at(in.next_sink_below + l + Stride))));
     return at(in.along + l) + at(in.along + l + Stride);
   }
   /// The coarse network of the kept cells of a row.
   inline __attribute__((always_inline)) void gather(int e, int to, NetworkTile& coarse) const {
     const int o = e + Odd, l = o - Next;
-    const V along = gather_across<B, StrideB>(e, to, s.shares[0], coarse) +
-                    gather_across<C, StrideC>(e, to, s.shares[1], coarse);
+    const V along =
+        gather_across<B, StrideB>(e, to, s.shares[0], coarse) + gather_across<C, StrideC>(e, to, s.shares[1], coarse);
     put(coarse.link[Axis] + to, at(s.own + l) * at(from.link[Axis] + e) + along);
     put(coarse.sink[Axis] + to,
         at(from.sink[Axis] + e) + (at(s.own + o) * at(from.sink[Axis] + o) + at(s.next + l) * at(from.sink[Axis] + l)));
   }
 };
 
-// Tile index i = 4 is the bucket's first cell, slot 2 its first coarse cell. Slots 2 … 5 are wanted, with weights up to slot 6
-// and everything one slot around.
+// Tile index i = 4 is the bucket's first cell, slot 2 its first coarse cell. Slots 2 … 5 are wanted, with weights up to
+// slot 6 and everything one slot around.
 
 AEGIR_HOT void coarsen_x(const NetworkTile& tile, Scratch& s) {
   using X = Step<0, plane, 2 * plane, 1, side, 2, 1>;
   const X x{tile, s};
-  for (int i = 0; i < 14; i += 2)
-    for (int h = 0; h < 2 * side; ++h) x.weigh(i * plane + 8 * h);
-  for (int i = 0; i < 14; i += 2)
-    for (int h = 2; h < 2 * side; ++h) x.share(i * plane + 8 * h);
-  for (int i = 1; i < 7; ++i)
-    for (int h = 2; h < 30; ++h) x.gather(2 * i * plane + 8 * h, i * plane + 8 * h, s.tile[0]);
+  for (int i = 0; i < 14; i += 2) {
+    const int e = i * plane;
+    for (int h = 0; h < 2 * side; ++h) x.weigh(e + 8 * h);
+    for (int h = 2; h < 2 * side; ++h) x.share(e + 8 * h);
+    if (i > 0)
+      for (int h = 2; h < 30; ++h) x.gather(e + 8 * h, e / 2 + 8 * h, s.tile[0]);
+  }
 }
 
 AEGIR_HOT void coarsen_y(Scratch& s) {
@@ -197,7 +201,8 @@ void coarsen(const NetworkTile& tile, NetworkBlock& block, TransferWeights& weig
   keep_x(s, weights);
   coarsen_y(s);
   keep_y(s, weights);
-  for (int a = 0; a < 3; ++a) split_z(s.tile[1].link[a], s.tile[0].link[a]), split_z(s.tile[1].sink[a], s.tile[0].sink[a]);
+  for (int a = 0; a < 3; ++a)
+    split_z(s.tile[1].link[a], s.tile[0].link[a]), split_z(s.tile[1].sink[a], s.tile[0].sink[a]);
   coarsen_z(s);
   keep_z(s, weights);
   for (int i = 0; i < 4; ++i)

@@ -16,8 +16,8 @@
 
 namespace aegir {
 
-/// Coarsens the network of one bucket. Each coarse link is computed once, by the bucket that holds its upper cell, so the
-/// coarse network is symmetric whatever the outermost cells of the tile lack.
+/// Coarsens the network of one bucket. Each coarse link is computed once, by the bucket that holds its upper cell, so
+/// the coarse network is symmetric whatever the outermost cells of the tile lack.
 void coarsen(const NetworkTile& tile, NetworkBlock& block, TransferWeights& weights);
 
 /// The coefficients of the bucket itself, for the smoother. True when there is any unknown.

@@ -1,6 +1,7 @@
 #include "solvers/linear/level.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -78,11 +79,11 @@ void NetworkFields::load(const Topology& topology, int bucket, NetworkTile& tile
   }
 }
 
-ParentPlan::ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketKind> kinds)
+ParentPlan::ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketShape> shapes)
     : parent_(static_cast<std::size_t>(fine.local_count()), -1) {
   std::map<int, std::vector<std::int32_t>> away;
   for (int b = 0; b < fine.local_count(); ++b) {
-    if (kinds[static_cast<std::size_t>(b)] == BucketKind::empty) continue;
+    if (shapes[static_cast<std::size_t>(b)].kind == BucketKind::empty) continue;
     const BucketKey& k = fine.key(b);
     const BucketKey up{{k.coord.x >> 1, k.coord.y >> 1, k.coord.z >> 1}, k.level + 1};
     const int owner = fine.partition().owner(curve_position(up));
@@ -154,17 +155,15 @@ void ParentPlan::send_down(Exec& exec, int count, FunctionRef<void(int, int, flo
     for (std::size_t i = 0; i < peers_[p].fine.size(); ++i) in(peers_[p].fine[i], received[p].data() + i * n);
 }
 
-Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds, float unit, bool last,
-             TileLoader load)
-    : topology_(std::move(topology)), kinds_(std::move(kinds)), unit_(unit) {
+Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit,
+             bool last, TileLoader load)
+    : topology_(std::move(topology)), shapes_(std::move(shapes)), unit_(unit) {
   const Topology& t = *topology_;
   for (int b = 0; b < t.local_count(); ++b) {
     const Vec3i c = t.key(b).coord;
     if (kind(b) != BucketKind::empty) colours_[(c.x + c.y + c.z) & 1].push_back(b);
   }
-  std::vector<std::uint8_t> deep;
   if (!last) {
-    find_deep(exec, deep);
     std::vector<BucketKey> keys;
     for (int b = 0; b < t.local_count(); ++b) {
       const BucketKey& k = t.key(b);
@@ -172,59 +171,126 @@ Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<B
     }
     coarse_topology = Topology::build(t.spacing(), keys, t.partition(), exec.comm);
     coarse_network = std::make_unique<NetworkFields>(*coarse_topology);
-    parents = ParentPlan(exec, t, *coarse_topology, kinds_);
+    parents = ParentPlan(exec, t, *coarse_topology, shapes_);
     partial = BucketField(t.total_count(), coarse_pitch);
   }
   unknown = BucketField(t.total_count(), bucket_cells);
-  build_operators(exec, deep, last, load);
+  build_operators(exec, last, load);
 }
 
-void Level::find_deep(Exec& exec, std::vector<std::uint8_t>& deep) const {
-  const Topology& t = *topology_;
-  std::vector<std::uint8_t> uniform(static_cast<std::size_t>(t.total_count()), 0);
-  for (int b = 0; b < t.local_count(); ++b) uniform[static_cast<std::size_t>(b)] = kind(b) == BucketKind::uniform;
-  if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(uniform.data()), 1);
-  deep.assign(static_cast<std::size_t>(t.local_count()), 0);
-  for_local(t, [&](int b) {
-    deep[static_cast<std::size_t>(b)] = std::ranges::all_of(
-        t.neighbours(b), [&](std::int32_t n) { return n >= 0 && uniform[static_cast<std::size_t>(n)]; });
-  });
+namespace {
+
+constexpr std::uint8_t code_mixed = 0xff, code_uniform = 0x40;
+using Surroundings = std::array<std::uint8_t, 27>;
+
+std::uint8_t code(const BucketShape& s) {
+  return s.kind == BucketKind::mixed   ? code_mixed
+         : s.kind == BucketKind::empty ? std::uint8_t{0}
+                                       : static_cast<std::uint8_t>(code_uniform | s.closed);
 }
 
-void Level::build_operators(Exec& exec, const std::vector<std::uint8_t>& deep, bool last, TileLoader load) {
+/// True when all that coarsening looks at is uniform.
+bool all_uniform(const NetworkTile& tile, float unit) {
+  Row<std::int32_t> good = Row<std::int32_t>{} - 1;
+  for (int i = -3; i < 11; ++i)
+    for (int j = -3; j < 11; ++j)
+      for (const int k : {-3, 3}) {
+        const int c = NetworkTile::at(i, j, k);
+        for (int a = 0; a < 3; ++a) good &= (load_row(tile.link[a] + c) == unit) & (load_row(tile.sink[a] + c) == 0.0f);
+      }
+  for (int k = 0; k < 8; ++k)
+    if (!good[k]) return false;
+  return true;
+}
+
+}  // namespace
+
+/// Which buckets are coarsened one by one, and for those surrounded by uniform buckets only, which of them is the same.
+struct Level::Likeness {
+  std::vector<std::int32_t> alike;  // by bucket: itself, one that is the same, or -1 for trilinear
+};
+
+Level::Likeness Level::find_alike(Exec& exec) const {
   const Topology& t = *topology_;
-  const auto count = static_cast<std::size_t>(t.local_count());
-  network_of_.assign(count, -1), transfer_of_.assign(count, -1);
-  std::vector<std::int32_t> work;
-  for (std::size_t b = 0; b < count; ++b) {
-    if (kinds_[b] == BucketKind::empty) continue;
-    if (kinds_[b] == BucketKind::mixed || last) network_of_[b] = static_cast<std::int32_t>(network_count_++);
-    if (!last && !deep[b]) transfer_of_[b] = static_cast<std::int32_t>(transfer_count_++);
-    if (network_of_[b] >= 0 || transfer_of_[b] >= 0) work.push_back(static_cast<std::int32_t>(b));
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(t.total_count()), 0);
+  for (int b = 0; b < t.local_count(); ++b)
+    codes[static_cast<std::size_t>(b)] = code(shapes_[static_cast<std::size_t>(b)]);
+  if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(codes.data()), 1);
+  Likeness result;
+  result.alike.assign(static_cast<std::size_t>(t.local_count()), -1);
+  std::map<Surroundings, std::int32_t> seen;
+  for (int b = 0; b < t.local_count(); ++b) {
+    if (kind(b) == BucketKind::empty) continue;
+    Surroundings around;
+    bool plain = true, deep = true;
+    for (std::size_t n = 0; n < 27; ++n) {
+      const int other = t.neighbours(b)[n];
+      around[n] = other < 0 ? std::uint8_t{0} : codes[static_cast<std::size_t>(other)];
+      plain &= around[n] != code_mixed;
+      deep &= around[n] == code_uniform;
+    }
+    if (deep) continue;
+    std::int32_t& like = result.alike[static_cast<std::size_t>(b)] = b;
+    if (plain) like = seen.try_emplace(around, b).first->second;
   }
-  networks_.reserve(network_count_ * sizeof(NetworkBucket), 0);
-  transfers_.reserve(transfer_count_ * sizeof(TransferWeights), 0);
-  BucketField away;
-  if (!last && exec.comm.size() > 1) away = BucketField(t.local_count(), block_floats);
+  return result;
+}
+
+void Level::build_operators(Exec& exec, bool last, TileLoader load) {
+  const auto count = static_cast<std::size_t>(topology_->local_count());
+  network_of_.assign(count, -1), transfer_of_.assign(count, -1);
+  Likeness likeness;
+  if (!last) likeness = find_alike(exec);
+  // Buckets that need their tile, for their own network or to be coarsened.
+  struct Work {
+    std::int32_t bucket, network, block;
+  };
+  std::vector<Work> work;
+  std::int32_t networks = 0, blocks_wanted = 0;
+  for (std::size_t b = 0; b < count; ++b) {
+    const bool mixed = shapes_[b].kind == BucketKind::mixed || (last && shapes_[b].kind != BucketKind::empty);
+    const bool coarsened = !last && likeness.alike[b] == static_cast<std::int32_t>(b);
+    if (!mixed && !coarsened) continue;
+    work.push_back({static_cast<std::int32_t>(b), mixed ? networks++ : -1, coarsened ? blocks_wanted++ : -1});
+    network_of_[b] = work.back().network, transfer_of_[b] = work.back().block;
+  }
+  networks_.reserve(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), 0);
+  transfers_.reserve(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), 0);
+  std::vector<NetworkBlock> blocks(static_cast<std::size_t>(blocks_wanted));
+  const std::vector<std::int32_t> block_of = transfer_of_;
+  NetworkBlock inner{};
+  for (auto& axis : inner.link) std::ranges::fill(axis, 2 * unit_);
   parallel_for(0, work.size(), grain, [&](std::size_t begin, std::size_t end) {
-    const auto tile = std::make_unique<NetworkTile>();
-    NetworkBlock block;
+    const auto tile = std::make_unique_for_overwrite<NetworkTile>();
     for (std::size_t w = begin; w < end; ++w) {
-      const int b = work[w];
+      const auto [b, network, block] = work[w];
       load(b, *tile);
-      if (const int n = network_of_[static_cast<std::size_t>(b)]; n >= 0)
-        extract(*tile, reinterpret_cast<NetworkBucket*>(networks_.data())[n]);
-      if (const int n = transfer_of_[static_cast<std::size_t>(b)]; n >= 0) {
-        coarsen(*tile, block, reinterpret_cast<TransferWeights*>(transfers_.data())[n]);
-        place(b, block, away);
+      if (network >= 0) extract(*tile, reinterpret_cast<NetworkBucket*>(networks_.data())[network]);
+      if (block < 0) continue;
+      if (network < 0 && all_uniform(*tile, unit_)) {
+        blocks[static_cast<std::size_t>(block)] = inner;
+        transfer_of_[static_cast<std::size_t>(b)] = -1;
+      } else {
+        coarsen(*tile, blocks[static_cast<std::size_t>(block)],
+                reinterpret_cast<TransferWeights*>(transfers_.data())[block]);
       }
     }
   });
   if (last) return;
-  NetworkBlock inner{};
-  for (auto& axis : inner.link) std::ranges::fill(axis, 2 * unit_);
+  place_blocks(exec, [&](int b) -> const NetworkBlock& {
+    const int like = likeness.alike[static_cast<std::size_t>(b)];
+    if (like >= 0 && like != b)
+      transfer_of_[static_cast<std::size_t>(b)] = transfer_of_[static_cast<std::size_t>(like)];
+    return like < 0 ? inner : blocks[static_cast<std::size_t>(block_of[static_cast<std::size_t>(like)])];
+  });
+}
+
+void Level::place_blocks(Exec& exec, FunctionRef<const NetworkBlock&(int)> block_of) {
+  const Topology& t = *topology_;
+  BucketField away;
+  if (exec.comm.size() > 1) away = BucketField(t.local_count(), block_floats);
   for_local(t, [&](int b) {
-    if (deep[static_cast<std::size_t>(b)]) place(b, inner, away);
+    if (kind(b) != BucketKind::empty) place(b, block_of(b), away);
   });
   parents.send_up(
       exec, block_floats, [&](int b, float* out) { std::memcpy(out, away.at(b), sizeof(NetworkBlock)); },
@@ -251,7 +317,8 @@ void Level::place(int fine, const NetworkBlock& block, BucketField& remote) {
 
 BucketOperator Level::bucket_operator(int b) const {
   const int n = network_of_[static_cast<std::size_t>(b)];
-  return {n < 0 ? nullptr : reinterpret_cast<const NetworkBucket*>(networks_.data()) + n, unit_};
+  return {n < 0 ? nullptr : reinterpret_cast<const NetworkBucket*>(networks_.data()) + n, unit_,
+          n < 0 ? shapes_[static_cast<std::size_t>(b)].closed : Sides{0}};
 }
 
 const TransferWeights* Level::transfer(int b) const {
@@ -259,9 +326,9 @@ const TransferWeights* Level::transfer(int b) const {
   return n < 0 ? nullptr : reinterpret_cast<const TransferWeights*>(transfers_.data()) + n;
 }
 
-std::vector<BucketKind> classify(const Topology& topology, const NetworkFields& network, float unit,
-                                 std::int64_t& unknowns) {
-  std::vector<BucketKind> kinds(static_cast<std::size_t>(topology.local_count()));
+std::vector<BucketShape> classify(const Topology& topology, const NetworkFields& network, float unit,
+                                  std::int64_t& unknowns) {
+  std::vector<BucketShape> shapes(static_cast<std::size_t>(topology.local_count()));
   std::atomic<std::int64_t> sum{0};
   for_local(topology, [&](int b) {
     const auto& neighbours = topology.neighbours(b);
@@ -289,13 +356,13 @@ std::vector<BucketKind> classify(const Topology& topology, const NetworkFields& 
           uniform &= plain;
           count += sinks + links > least_diagonal;
         }
-    kinds[static_cast<std::size_t>(b)] = count == 0 ? BucketKind::empty
-                                         : uniform  ? BucketKind::uniform
-                                                    : BucketKind::mixed;
+    shapes[static_cast<std::size_t>(b)].kind = count == 0 ? BucketKind::empty
+                                               : uniform  ? BucketKind::uniform
+                                                          : BucketKind::mixed;
     sum += count;
   });
   unknowns = sum;
-  return kinds;
+  return shapes;
 }
 
 }  // namespace aegir

@@ -15,8 +15,14 @@
 
 namespace aegir {
 
-/// What a bucket holds: no unknown, 512 of them with equal links all around and no sink, or anything else.
+/// What a bucket holds: no unknown, 512 of them with equal links and no sink, or anything else.
 enum class BucketKind : std::uint8_t { empty, uniform, mixed };
+
+/// A uniform bucket may have whole sides closed.
+struct BucketShape {
+  BucketKind kind = BucketKind::empty;
+  Sides closed = 0;
+};
 
 /// Fills a tile with the network around a bucket.
 using TileLoader = FunctionRef<void(int bucket, NetworkTile& tile)>;
@@ -52,7 +58,7 @@ class ParentPlan {
  public:
   ParentPlan() = default;
   /// For the fine buckets that are not empty. Collective.
-  ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketKind> kinds);
+  ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketShape> shapes);
 
   /// The coarse bucket of a fine one, -1 where another rank owns it; the octant is that of the fine bucket's
   /// coordinate.
@@ -83,19 +89,18 @@ constexpr int octant_of(const BucketKey& key) {
 
 class Level {
  public:
-  /// `kinds` of the local buckets, `load` for the network around one. Unless it is the last, also makes the coarse
+  /// `shapes` of the local buckets, `load` for the network around one. Unless it is the last, also makes the coarse
   /// topology and its network. Collective.
-  Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds, float unit, bool last,
+  Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit, bool last,
         TileLoader load);
 
   const Topology& topology() const { return *topology_; }
   float unit() const { return unit_; }
-  BucketKind kind(int b) const { return kinds_[static_cast<std::size_t>(b)]; }
+  BucketKind kind(int b) const { return shapes_[static_cast<std::size_t>(b)].kind; }
   /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even.
   std::span<const std::int32_t> buckets(int colour) const { return colours_[static_cast<std::size_t>(colour)]; }
   BucketOperator bucket_operator(int b) const;
   const TransferWeights* transfer(int b) const;
-  std::int64_t memory_bytes() const;
 
   /// Parents' topology, and the links and sinks of the coarse network; only where this is not the last level.
   std::shared_ptr<const Topology> coarse_topology;
@@ -107,21 +112,23 @@ class Level {
   BucketField partial;  ///< restricted residuals: 5×5×5 per bucket, with ghosts
 
  private:
-  void find_deep(Exec& exec, std::vector<std::uint8_t>& deep) const;
-  void build_operators(Exec& exec, const std::vector<std::uint8_t>& deep, bool last, TileLoader load);
+  /// How the bucket that a bucket's transfer and coarse network are the same as is found.
+  struct Likeness;
+  Likeness find_alike(Exec& exec) const;
+  void build_operators(Exec& exec, bool last, TileLoader load);
+  void place_blocks(Exec& exec, FunctionRef<const NetworkBlock&(int)> block_of);
   void place(int fine, const NetworkBlock& block, BucketField& remote);
 
   std::shared_ptr<const Topology> topology_;
-  std::vector<BucketKind> kinds_;
+  std::vector<BucketShape> shapes_;
   float unit_;
   std::vector<std::int32_t> network_of_, transfer_of_;  // -1: uniform
   Buffer networks_, transfers_;
-  std::size_t network_count_ = 0, transfer_count_ = 0;
   std::vector<std::int32_t> colours_[2];
 };
 
-/// Kinds of the buckets of a coarse level, and how many unknowns they hold on this rank.
-std::vector<BucketKind> classify(const Topology& topology, const NetworkFields& network, float unit,
-                                 std::int64_t& unknowns);
+/// Shapes of the buckets of a coarse level, and how many unknowns they hold on this rank.
+std::vector<BucketShape> classify(const Topology& topology, const NetworkFields& network, float unit,
+                                  std::int64_t& unknowns);
 
 }  // namespace aegir

@@ -69,23 +69,23 @@ void correct(Level& level, const Level& coarse, int b, float* values) {
 
 }  // namespace
 
-Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds,
+Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
                      std::int64_t unknowns, TileLoader load, const Settings& settings)
     : settings_(settings) {
   const auto is_last = [&](int l, std::int64_t count) {
     return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
   };
   levels_.push_back(
-      std::make_unique<Level>(exec, std::move(topology), std::move(kinds), 1.0f, is_last(0, unknowns), load));
+      std::make_unique<Level>(exec, std::move(topology), std::move(shapes), 1.0f, is_last(0, unknowns), load));
   while (levels_.back()->coarse_network) {
     Level& fine = *levels_.back();
     const auto network = std::move(fine.coarse_network);
     const float unit = 2 * fine.unit();
     std::int64_t count = 0;
-    std::vector<BucketKind> coarse_kinds = classify(*fine.coarse_topology, *network, unit, count);
+    std::vector<BucketShape> coarse_shapes = classify(*fine.coarse_topology, *network, unit, count);
     count = exec.comm.sum(count);
     const auto load_coarse = [&](int b, NetworkTile& tile) { network->load(*fine.coarse_topology, b, tile); };
-    levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_kinds), unit,
+    levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_shapes), unit,
                                               is_last(level_count(), count), load_coarse));
     levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells);
     unknowns = count;
@@ -134,6 +134,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     UnknownTile tile;
     clear_own(tile);
     load_faces(tile, t, b, level.unknown.data());
+    mirror(tile, level.bucket_operator(b).closed);
     const float* rhs = first(b, scratch);
     relax(tile, rhs, level.bucket_operator(b), settings_.sweeps, false);
     store_own(tile, level.unknown.at(b));
@@ -143,8 +144,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
   for_buckets(level.buckets(0), [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
-    load_own(tile, level.unknown.at(b));
-    load_faces(tile, t, b, level.unknown.data());
+    load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
     restrict_residual(level, b, tile, again(b, scratch));
   });
   level.partial.exchange(exec, t);
@@ -202,8 +202,7 @@ void Multigrid::ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(
       float* values = level.unknown.at(b);
       if (colour == 1) correct(level, coarse, b, values);
       UnknownTile tile;
-      load_own(tile, values);
-      load_faces(tile, t, b, level.unknown.data());
+      load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
       relax(tile, again(b, scratch), level.bucket_operator(b), settings_.sweeps, true);
       store_own(tile, values);
       finished(b, values);

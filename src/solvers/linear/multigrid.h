@@ -1,7 +1,7 @@
 // A multigrid V-cycle on buckets, in single precision: a fixed symmetric positive definite operator, to precondition
 // conjugate gradients with.
 //
-//   Multigrid cycle(exec, topology, kinds, unknowns, load);
+//   Multigrid cycle(exec, topology, shapes, unknowns, load);
 //   cycle.begin(exec, rhs, rhs);
 //   cycle.finish(exec, rhs, [](int bucket, const float* z) { … });
 //
@@ -26,10 +26,10 @@ class Multigrid {
     int most_levels = 16;
   };
 
-  /// Builds all levels. `kinds` and `load` describe the finest one, `unknowns` is their number over all ranks.
+  /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks.
   /// Collective.
-  Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketKind> kinds, std::int64_t unknowns,
-            TileLoader load, const Settings& settings);
+  Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
+            std::int64_t unknowns, TileLoader load, const Settings& settings);
 
   /// The right-hand side of a bucket of the finest level as 512 floats, in `scratch` or elsewhere.
   using RightHandSide = FunctionRef<const float*(int bucket, float* scratch)>;

@@ -39,8 +39,20 @@ const float* links_of(const NetworkBucket& n, int axis, int i, int j) {
   return axis == 0 ? n.x_row(i, j) : axis == 1 ? n.y_row(i, j) : n.z_row(i, j);
 }
 
+/// True when all 512 cells are unknowns and all links between them open.
+bool all_joined(const NetworkBucket& n) {
+  bool joined = true;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j)
+      for (int k = 0; k < 8; ++k)
+        joined &= n.relax[cell_offset(i, j, k)] > 0 && (i == 0 || n.x_row(i, j)[k] > 0) &&
+                  (j == 0 || n.y_row(i, j)[k] > 0) && (k == 0 || n.z_row(i, j)[k] > 0);
+  return joined;
+}
+
 /// Labels the components inside one bucket, in order of their first cells; returns how many.
 int label_bucket(const NetworkBucket& n, std::vector<std::uint16_t>& labels) {
+  if (all_joined(n)) return labels.clear(), 1;
   std::array<std::uint16_t, bucket_cells> root;
   for (int c = 0; c < bucket_cells; ++c) root[static_cast<std::size_t>(c)] = static_cast<std::uint16_t>(c);
   const auto find = [&](int i) {
@@ -136,9 +148,9 @@ Pools::Pools(Exec& exec, const Level& level) : level_(&level) {
       const NetworkBucket* n = level.bucket_operator(b).network;
       for (int a = 0; a < 3; ++a) {
         const int other = t.neighbours(b)[static_cast<std::size_t>(neighbour_index(-(a == 0), -(a == 1), -(a == 2)))];
-        if (other < 0) continue;
+        if (other < 0 || (level.bucket_operator(b).closed >> (2 * a) & 1)) continue;
         const bool here = other < t.local_count();
-        if (!n && here && labels_[static_cast<std::size_t>(other)].empty()) {
+        if (!n && here && level.kind(other) != BucketKind::empty && labels_[static_cast<std::size_t>(other)].empty()) {
           edges[bb].push_back({component(b, 0), component(other, 0)});
           continue;
         }

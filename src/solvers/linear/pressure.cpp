@@ -144,6 +144,7 @@ double ConjugateGradients::evaluate() {
     typename decltype(rhs)::View b_view;
     typename decltype(pressure)::View x_view;
     rhs.load(b_view, b), pressure.load(x_view, b);
+    mirror(x_view.get(), fine_.bucket_operator(b).closed);
     return true_residual(x_view.get(), b_view.get().values, fine_.bucket_operator(b), r(b));
   };
   double square = sum("pressure.residual", 28, evaluate_bucket);
@@ -209,8 +210,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target) {
     const auto first = [&](int b, float* scratch) -> const float* {
       if (!first_time) {
         UnknownTile p;
-        load_own(p, direction_.at(b));
-        load_faces(p, topology_, b, direction_.data());
+        load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
         sums_[static_cast<std::size_t>(b)] = subtract_product(p, fine_.bucket_operator(b), alpha, r(b));
       }
       return again(b, scratch);
@@ -238,8 +238,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target) {
     direction_.exchange(exec_, topology_);
     const double square = sum("pressure.energy", 4, [&](int b) {
       UnknownTile p;
-      load_own(p, direction_.at(b));
-      load_faces(p, topology_, b, direction_.data());
+      load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
       return energy(p, fine_.bucket_operator(b));
     });
     if (!(rz > 0) || !(square > 0) || !std::isfinite(rz) || !std::isfinite(square)) {
@@ -259,7 +258,7 @@ void attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channel
              PressureOutline& outline, std::int64_t direct_unknowns, SolveReport& report) {
   Stopwatch watch;
   const PressureTiles tiles(exec, volume, channels);
-  Multigrid cycle(exec, volume.shared_topology(), outline.kinds, outline.unknowns,
+  Multigrid cycle(exec, volume.shared_topology(), outline.shapes, outline.unknowns,
                   [&](int b, NetworkTile& tile) { tiles.load(b, tile); },
                   {.sweeps = settings.sweeps, .direct_unknowns = direct_unknowns});
   const Pools pools(exec, cycle.level(0));

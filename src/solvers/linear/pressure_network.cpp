@@ -17,26 +17,60 @@ namespace {
 enum class Wrong : std::uint8_t { nothing, area, distance, rhs };
 
 struct Look {
-  BucketKind kind = BucketKind::empty;
+  BucketShape shape;
   Wrong wrong = Wrong::nothing;
   std::int16_t cell = 0;
   std::int32_t unknowns = 0;
 };
 
-template <class Distance, class Areas>
-bool is_uniform(const Distance& d, const Areas& area) {
-  Row<std::int32_t> good = Row<std::int32_t>{} - 1;
-  const auto ones = [](const auto& v) { return v == 1.0f; };
-  for (int i = 0; i < 8; ++i) {
-    for (int j = 0; j < 8; ++j)
-      good &= (d.line(i, j) < 0.0f) & (d.line(i, j, -1) < 0.0f) & (d.line(i, j, 1) < 0.0f) & ones(area[0].line(i, j)) &
-              ones(area[1].line(i, j)) & ones(area[2].line(i, j)) & ones(area[2].line(i, j, 1));
-    good &= (d.line(i, -1) < 0.0f) & (d.line(i, 8) < 0.0f) & (d.line(-1, i) < 0.0f) & (d.line(8, i) < 0.0f) &
-            ones(area[1].line(i, 8)) & ones(area[0].line(8, i));
+bool all(const Row<std::int32_t>& m) {
+  int set = -1;
+  for (int k = 0; k < 8; ++k) set &= m[k];
+  return set == -1;
+}
+
+/// True when a side is open to liquid or closed as a whole; then `closed` says which. `row(n)` is the n-th row of
+/// areas, of distances beyond.
+template <class Area, class Distance>
+bool plain_side(const Area& area, const Distance& beyond, int side, Sides& closed) {
+  Row<std::int32_t> open = Row<std::int32_t>{} - 1, shut = open;
+  for (int n = 0; n < 8; ++n) {
+    open &= (area(n) == 1.0f) & (beyond(n) < 0.0f);
+    shut &= area(n) == 0.0f;
   }
-  int all = -1;
-  for (int k = 0; k < 8; ++k) all &= good[k];
-  return all == -1;
+  if (all(open)) return true;
+  closed = static_cast<Sides>(closed | (1 << side));
+  return all(shut);
+}
+
+/// The eight values at (n, 0 … 7, k) of a tile.
+template <class Tile>
+Row<float> column(const Tile& t, int n, int k) {
+  Row<float> v;
+  for (int j = 0; j < 8; ++j) v[j] = t.row(n, j)[k];
+  return v;
+}
+
+template <class Distance, class Areas>
+bool is_uniform(const Distance& d, const Areas& area, Sides& closed) {
+  Row<std::int32_t> good = Row<std::int32_t>{} - 1;
+  Row<std::int32_t> inner = good;  // along z, all but the bucket's first face
+  inner[0] = 0;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      good &= d.line(i, j) < 0.0f;
+      if (i > 0) good &= area[0].line(i, j) == 1.0f;
+      if (j > 0) good &= area[1].line(i, j) == 1.0f;
+      good &= (area[2].line(i, j) == 1.0f) | ~inner;
+    }
+  closed = 0;
+  return all(good) &&
+         plain_side([&](int n) { return area[0].line(0, n); }, [&](int n) { return d.line(-1, n); }, 0, closed) &&
+         plain_side([&](int n) { return area[0].line(8, n); }, [&](int n) { return d.line(8, n); }, 1, closed) &&
+         plain_side([&](int n) { return area[1].line(n, 0); }, [&](int n) { return d.line(n, -1); }, 2, closed) &&
+         plain_side([&](int n) { return area[1].line(n, 8); }, [&](int n) { return d.line(n, 8); }, 3, closed) &&
+         plain_side([&](int n) { return column(area[2], n, 0); }, [&](int n) { return column(d, n, -1); }, 4, closed) &&
+         plain_side([&](int n) { return column(area[2], n, 8); }, [&](int n) { return column(d, n, 8); }, 5, closed);
 }
 
 template <class Rhs>
@@ -72,7 +106,7 @@ Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
         }
         look.unknowns += unknown;
       }
-  look.kind = look.unknowns ? BucketKind::mixed : BucketKind::empty;
+  look.shape.kind = look.unknowns ? BucketKind::mixed : BucketKind::empty;
   return look;
 }
 
@@ -128,8 +162,9 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChanne
       exec, "pressure.outline", t,
       [&](const Bucket& bucket, auto& distance, auto& area, auto& rhs) {
         Look& look = looks[static_cast<std::size_t>(bucket.index)];
-        if (is_uniform(distance, area) && finite(rhs))
-          look = {BucketKind::uniform, Wrong::nothing, 0, bucket_cells};
+        Sides closed = 0;
+        if (is_uniform(distance, area, closed) && finite(rhs))
+          look = {{BucketKind::uniform, closed}, Wrong::nothing, 0, bucket_cells};
         else
           look = look_closely(distance, area, rhs);
       },
@@ -137,7 +172,7 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChanne
   PressureOutline result;
   Status found;
   for (std::size_t b = 0; b < looks.size(); ++b) {
-    result.kinds.push_back(looks[b].kind);
+    result.shapes.push_back(looks[b].shape);
     result.unknowns += looks[b].unknowns;
     if (found && looks[b].wrong != Wrong::nothing)
       found = simulation_error("{}", describe(looks[b], t.key(static_cast<int>(b)), channels));

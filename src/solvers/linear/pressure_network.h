@@ -14,7 +14,7 @@ namespace aegir {
 
 /// What one look over the channels shows.
 struct PressureOutline {
-  std::vector<BucketKind> kinds;
+  std::vector<BucketShape> shapes;
   std::int64_t unknowns = 0;  ///< over all ranks
   std::string trouble;        ///< where a value is not a number, or an area negative; empty when all is well
 };

@@ -1,10 +1,10 @@
 // Building compressed rows on many threads: rows are made in pieces and joined in order.
 //
-//   FloatRows product = build_rows(rows, columns, 1024, [&](std::size_t r, RowSum& sum) { sum.add(column, value); … });
+//   FloatRows product = build_rows<RowSum>(rows, columns, 1024, [&](std::size_t r, RowSum& sum) { sum.add(column,
+//   value); … });
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,49 +13,61 @@
 
 namespace aegir {
 
+/// The entries of one row, each column given once.
+class RowList {
+ public:
+  explicit RowList(std::size_t) {}
+  void add(std::int32_t column, double value) { column_.push_back(column), value_.push_back(value); }
+  void clear() { column_.clear(), value_.clear(); }
+  std::size_t size() const { return column_.size(); }
+  const std::int32_t* columns() const { return column_.data(); }
+  const double* values() const { return value_.data(); }
+
+ private:
+  std::vector<std::int32_t> column_;
+  std::vector<double> value_;
+};
+
 /// Adds up the entries of one row by column, in double precision; columns come out in the order they were first seen.
 class RowSum {
  public:
-  explicit RowSum(std::size_t columns)
-      : place_(columns, -1), column_(new std::int32_t[columns]), value_(new double[columns]) {}
+  explicit RowSum(std::size_t columns) : place_(columns, -1) {}
   void add(std::int32_t column, double value) {
     std::int32_t& place = place_[static_cast<std::size_t>(column)];
     if (place >= 0) {
       value_[static_cast<std::size_t>(place)] += value;
       return;
     }
+    if (size_ == column_.size()) column_.resize(2 * size_ + 64), value_.resize(2 * size_ + 64);
     place = static_cast<std::int32_t>(size_);
     column_[size_] = column, value_[size_] = value, ++size_;
   }
-  /// For rows whose columns are all given once; not to be mixed with add().
-  void append(std::int32_t column, double value) { column_[size_] = column, value_[size_] = value, ++size_; }
   void clear() {
     for (std::size_t k = 0; k < size_; ++k) place_[static_cast<std::size_t>(column_[k])] = -1;
     size_ = 0;
   }
   std::size_t size() const { return size_; }
-  const std::int32_t* columns() const { return column_.get(); }
-  const double* values() const { return value_.get(); }
+  const std::int32_t* columns() const { return column_.data(); }
+  const double* values() const { return value_.data(); }
 
  private:
-  std::vector<std::int32_t> place_;
-  std::unique_ptr<std::int32_t[]> column_;
-  std::unique_ptr<double[]> value_;
+  std::vector<std::int32_t> place_, column_;
+  std::vector<double> value_;
   std::size_t size_ = 0;
 };
 
-/// Rows 0 … rows with columns below `columns`, made by body(row, sum) and rounded to single precision.
-template <class Body>
+/// Rows 0 … rows with columns below `columns`, made by body(row, list or sum) and rounded to single precision.
+template <class Row, class Body>
 FloatRows build_rows(std::size_t rows, std::size_t columns, std::size_t rows_per_piece, Body&& body) {
   struct Piece {
     std::vector<std::int32_t> count, column;
     std::vector<float> value;
   };
   const std::size_t pieces = (rows + rows_per_piece - 1) / rows_per_piece;
-  const std::size_t at_once = 1 + pieces / (8 * static_cast<std::size_t>(current_threads()));
+  const std::size_t at_once = 1 + pieces / (4 * static_cast<std::size_t>(current_threads()));
   std::vector<Piece> made(pieces);
   parallel_for(0, pieces, at_once, [&](std::size_t begin, std::size_t end) {
-    RowSum sum(columns);
+    Row sum(columns);
     for (std::size_t p = begin; p < end; ++p) {
       Piece& piece = made[p];
       const std::size_t last = std::min(rows, (p + 1) * rows_per_piece);
