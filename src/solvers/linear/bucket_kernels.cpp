@@ -2,47 +2,86 @@
 
 #include <cstring>
 
-#include "base/simd.h"
+// Rows of a bucket are eight floats: one vector of AVX2, which every CPU we run on has. Multiply-adds are fused where
+// they are written so.
+#include <immintrin.h>
 
 namespace aegir {
 namespace {
 
 using Line = Row<float>;
-typedef double LineD __attribute__((vector_size(64)));
+typedef double Quad __attribute__((vector_size(32)));
+typedef float Four __attribute__((vector_size(16)));
 
 constexpr int tile_i = UnknownTile::side * UnknownTile::pitch, tile_j = UnknownTile::pitch;
 constexpr int tile_origin = tile_i + tile_j + UnknownTile::lead;
 
 inline Line load(const float* p) { return load_row(p); }
-inline LineD widen(const float* p) {
-  const Line v = load_row(p);
-  return __builtin_convertvector(v, LineD);
+
+/// a b + c and c - a b, rounded once.
+inline Line fused(const Line& a, const Line& b, const Line& c) { return _mm256_fmadd_ps(a, b, c); }
+inline Line fused_minus(const Line& a, const Line& b, const Line& c) { return _mm256_fnmadd_ps(a, b, c); }
+
+/// Eight doubles.
+struct LineD {
+  Quad low, high;
+};
+inline LineD operator+(const LineD& a, const LineD& b) { return {a.low + b.low, a.high + b.high}; }
+inline LineD operator-(const LineD& a, const LineD& b) { return {a.low - b.low, a.high - b.high}; }
+inline LineD operator*(const LineD& a, const LineD& b) { return {a.low * b.low, a.high * b.high}; }
+inline LineD operator*(const LineD& a, double b) { return {a.low * b, a.high * b}; }
+inline LineD fused(const LineD& a, const LineD& b, const LineD& c) {
+  return {_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high)};
 }
 inline LineD load(const double* p) {
   LineD v;
-  __builtin_memcpy(&v, p, sizeof v);
+  std::memcpy(&v, p, sizeof v);
   return v;
 }
-inline void store(double* p, const LineD& v) { __builtin_memcpy(p, &v, sizeof v); }
+inline void store(double* p, const LineD& v) { std::memcpy(p, &v, sizeof v); }
+inline LineD widen(const float* p) {
+  Four low, high;
+  std::memcpy(&low, p, sizeof low), std::memcpy(&high, p + 4, sizeof high);
+  return {__builtin_convertvector(low, Quad), __builtin_convertvector(high, Quad)};
+}
+inline LineD widen(const Line& v) {
+  const Four low = __builtin_shufflevector(v, v, 0, 1, 2, 3), high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+  return {__builtin_convertvector(low, Quad), __builtin_convertvector(high, Quad)};
+}
 
 /// Lanes in order: the same sum on every machine.
-inline double total(const LineD& v) { return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])); }
+inline double total(const LineD& v) {
+  return ((v.low[0] + v.low[1]) + (v.low[2] + v.low[3])) + ((v.high[0] + v.high[1]) + (v.high[2] + v.high[3]));
+}
 
 inline Line neighbours(const float* u) {
   return ((load(u - tile_i) + load(u + tile_i)) + (load(u - tile_j) + load(u + tile_j))) + (load(u - 1) + load(u + 1));
 }
 
-/// A u along one row of a bucket with its own coefficients.
-inline Line product(const float* u, const NetworkBucket& n, int i, int j, const Line& c) {
+/// start - A u along one row of a bucket with its own coefficients.
+inline Line minus_product(const float* u, const NetworkBucket& n, int i, int j, const Line& c, const Line& start) {
   const float* z = n.z_row(i, j);
-  const Line x = load(n.x_row(i, j)) * (c - load(u - tile_i)) + load(n.x_row(i + 1, j)) * (c - load(u + tile_i));
-  const Line y = load(n.y_row(i, j)) * (c - load(u - tile_j)) + load(n.y_row(i, j + 1)) * (c - load(u + tile_j));
-  const Line zz = load(z) * (c - load(u - 1)) + load(z + 1) * (c - load(u + 1));
-  return (x + y) + (zz + load(n.sink + cell_offset(i, j, 0)) * c);
+  Line x = fused_minus(load(n.x_row(i, j)), c - load(u - tile_i), start), y = load(n.sink + cell_offset(i, j, 0)) * c;
+  x = fused_minus(load(n.x_row(i + 1, j)), c - load(u + tile_i), x);
+  y = fused(load(n.y_row(i, j)), c - load(u - tile_j), y);
+  x = fused_minus(load(n.y_row(i, j + 1)), c - load(u + tile_j), x);
+  y = fused(load(z), c - load(u - 1), y);
+  x = fused_minus(load(z + 1), c - load(u + 1), x);
+  return x - y;
 }
 
-AEGIR_HOT void relax_uniform(float* __restrict tile, const float* __restrict rhs, float unit, int sweeps,
-                             bool reverse) {
+/// rhs plus the sum of links times neighbours along one row.
+inline Line pull(const float* u, const NetworkBucket& n, int i, int j, const Line& rhs) {
+  const float* z = n.z_row(i, j);
+  Line a = fused(load(n.x_row(i, j)), load(u - tile_i), rhs), b = load(n.x_row(i + 1, j)) * load(u + tile_i);
+  a = fused(load(n.y_row(i, j)), load(u - tile_j), a);
+  b = fused(load(n.y_row(i, j + 1)), load(u + tile_j), b);
+  a = fused(load(z), load(u - 1), a);
+  b = fused(load(z + 1), load(u + 1), b);
+  return a + b;
+}
+
+void relax_uniform(float* __restrict tile, const float* __restrict rhs, float unit, int sweeps, bool reverse) {
   const float scale = 1 / unit;
   constexpr float sixth = 1.0f / 6;
   for (int s = 0; s < 2 * sweeps; ++s) {
@@ -56,8 +95,8 @@ AEGIR_HOT void relax_uniform(float* __restrict tile, const float* __restrict rhs
 }
 
 /// The same with closed sides: the values beyond them follow those inside.
-AEGIR_HOT void relax_closed(float* __restrict tile, const float* __restrict rhs, float unit, Sides closed, int sweeps,
-                            bool reverse) {
+void relax_closed(float* __restrict tile, const float* __restrict rhs, float unit, Sides closed, int sweeps,
+                  bool reverse) {
   const float scale = 1 / unit;
   constexpr float sixth = 1.0f / 6;
   for (int s = 0; s < 2 * sweeps; ++s) {
@@ -77,22 +116,22 @@ AEGIR_HOT void relax_closed(float* __restrict tile, const float* __restrict rhs,
   }
 }
 
-AEGIR_HOT void relax_network(float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n, int sweeps,
-                             bool reverse) {
+void relax_network(float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n, int sweeps,
+                   bool reverse) {
   for (int s = 0; s < 2 * sweeps; ++s) {
     const int colour = (s & 1) ^ (reverse ? 1 : 0);
     for (int i = 0; i < 8; ++i)
       for (int j = (i + colour) & 1; j < 8; j += 2) {
         float* u = tile + tile_origin + i * tile_i + j * tile_j;
         const int c = cell_offset(i, j, 0);
-        const Line own = load(u);
-        store_row(u, own + load(n.relax + c) * (load(rhs + c) - product(u, n, i, j, own)));
+        // The damped rest of the old value first: it is the longest way.
+        const Line rest = load(n.keep + c) * load(u);
+        store_row(u, fused(load(n.relax + c), pull(u, n, i, j, load(rhs + c)), rest));
       }
   }
 }
 
-AEGIR_HOT void residual_uniform(const float* __restrict tile, const float* __restrict rhs, float unit,
-                                float* __restrict out) {
+void residual_uniform(const float* __restrict tile, const float* __restrict rhs, float unit, float* __restrict out) {
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const float* u = tile + tile_origin + i * tile_i + j * tile_j;
@@ -101,116 +140,117 @@ AEGIR_HOT void residual_uniform(const float* __restrict tile, const float* __res
     }
 }
 
-AEGIR_HOT void residual_network(const float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
-                                float* __restrict out) {
+void residual_network(const float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
+                      float* __restrict out) {
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const float* u = tile + tile_origin + i * tile_i + j * tile_j;
       const int c = cell_offset(i, j, 0);
-      store_row(out + c, load(rhs + c) - product(u, n, i, j, load(u)));
+      store_row(out + c, minus_product(u, n, i, j, load(u), load(rhs + c)));
     }
 }
 
-AEGIR_HOT double energy_uniform(const float* __restrict tile, float unit) {
+double energy_uniform(const float* __restrict tile, float unit) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const float* u = tile + tile_origin + i * tile_i + j * tile_j;
       const Line own = load(u), part = own * (own * 6.0f - neighbours(u));
-      sum += __builtin_convertvector(part, LineD);
+      sum = sum + widen(part);
     }
   return unit * total(sum);
 }
 
-AEGIR_HOT double energy_network(const float* __restrict tile, const NetworkBucket& n) {
+double energy_network(const float* __restrict tile, const NetworkBucket& n) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-      const Line own = load(u), part = own * product(u, n, i, j, own);
-      sum += __builtin_convertvector(part, LineD);
+      const Line own = load(u), part = own * minus_product(u, n, i, j, own, Line{});
+      sum = sum + widen(part);
     }
-  return total(sum);
+  return -total(sum);
 }
 
 /// A u along one row in double; `at(p)` loads eight values at p.
 template <class Load, class T>
-inline __attribute__((always_inline)) LineD product_uniform(const T* u, const Load& at, double unit) {
+inline LineD product_uniform(const T* u, const Load& at, double unit) {
   return (at(u) * 6.0 -
           (((at(u - tile_i) + at(u + tile_i)) + (at(u - tile_j) + at(u + tile_j))) + (at(u - 1) + at(u + 1)))) *
          unit;
 }
 
 template <class Load, class T>
-inline __attribute__((always_inline)) LineD product_network(const T* u, const NetworkBucket& n, int i, int j,
-                                                            const Load& at) {
+inline LineD product_network(const T* u, const NetworkBucket& n, int i, int j, const Load& at) {
   const float* z = n.z_row(i, j);
   const LineD c = at(u);
-  const LineD x = widen(n.x_row(i, j)) * (c - at(u - tile_i)) + widen(n.x_row(i + 1, j)) * (c - at(u + tile_i));
-  const LineD y = widen(n.y_row(i, j)) * (c - at(u - tile_j)) + widen(n.y_row(i, j + 1)) * (c - at(u + tile_j));
-  const LineD zz = widen(z) * (c - at(u - 1)) + widen(z + 1) * (c - at(u + 1));
-  return (x + y) + (zz + widen(n.sink + cell_offset(i, j, 0)) * c);
+  LineD a = widen(n.sink + cell_offset(i, j, 0)) * c, b = widen(n.x_row(i, j)) * (c - at(u - tile_i));
+  a = fused(widen(n.x_row(i + 1, j)), c - at(u + tile_i), a);
+  b = fused(widen(n.y_row(i, j)), c - at(u - tile_j), b);
+  a = fused(widen(n.y_row(i, j + 1)), c - at(u + tile_j), a);
+  b = fused(widen(z), c - at(u - 1), b);
+  a = fused(widen(z + 1), c - at(u + 1), a);
+  return a + b;
 }
 
-constexpr auto from_float = [](const float* p) __attribute__((always_inline)) { return widen(p); };
-constexpr auto from_double = [](const double* p) __attribute__((always_inline)) { return load(p); };
+constexpr auto from_float = [](const float* p) { return widen(p); };
+constexpr auto from_double = [](const double* p) { return load(p); };
 
-AEGIR_HOT double subtract_uniform(const float* __restrict tile, double unit, double alpha, double* __restrict r) {
+double subtract_uniform(const float* __restrict tile, double unit, double alpha, double* __restrict r) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const int c = cell_offset(i, j, 0);
       const LineD next =
-          load(r + c) - alpha * product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_float, unit);
+          load(r + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_float, unit) * alpha;
       store(r + c, next);
-      sum += next * next;
+      sum = fused(next, next, sum);
     }
   return total(sum);
 }
 
-AEGIR_HOT double subtract_network(const float* __restrict tile, const NetworkBucket& n, double alpha,
-                                  double* __restrict r) {
+double subtract_network(const float* __restrict tile, const NetworkBucket& n, double alpha, double* __restrict r) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const int c = cell_offset(i, j, 0);
       const LineD next =
-          load(r + c) - alpha * product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float);
+          load(r + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float) * alpha;
       store(r + c, next);
-      sum += next * next;
+      sum = fused(next, next, sum);
     }
   return total(sum);
 }
 
-AEGIR_HOT double true_uniform(const double* __restrict tile, const float* __restrict rhs, double unit,
-                              double* __restrict out) {
+double true_uniform(const double* __restrict tile, const float* __restrict rhs, double unit, double* __restrict out) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const int c = cell_offset(i, j, 0);
       const LineD r = widen(rhs + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_double, unit);
       store(out + c, r);
-      sum += r * r;
+      sum = fused(r, r, sum);
     }
   return total(sum);
 }
 
-AEGIR_HOT double true_network(const double* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
-                              double* __restrict out) {
+double true_network(const double* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
+                    double* __restrict out) {
   LineD sum{};
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       const int c = cell_offset(i, j, 0);
-      LineD r = widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
-      for (int k = 0; k < 8; ++k)
-        if (n.relax[c + k] == 0) r[k] = 0;  // no unknown, no equation
+      const LineD all =
+          widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
+      const Line unknown = load(n.relax + c) > Line{} ? Line{} + 1.0f : Line{};  // no unknown, no equation
+      const LineD r = all * widen(unknown);
       store(out + c, r);
-      sum += r * r;
+      sum = fused(r, r, sum);
     }
   return total(sum);
 }
 
-AEGIR_HOT void restrict_uniform(const float* __restrict fine, float* __restrict coarse) {
+void restrict_uniform(const float* __restrict fine, float* __restrict coarse) {
   alignas(64) float rows[5 * 8 * 8], columns[5 * 5 * 8];
   for (int j = 0; j < 8; ++j)
     for (int i = 0; i < 5; ++i) {
@@ -234,7 +274,7 @@ AEGIR_HOT void restrict_uniform(const float* __restrict fine, float* __restrict 
   }
 }
 
-AEGIR_HOT void restrict_weighted(const float* __restrict fine, const TransferWeights& w, float* __restrict coarse) {
+void restrict_weighted(const float* __restrict fine, const TransferWeights& w, float* __restrict coarse) {
   alignas(64) float rows[5 * 8 * 8], columns[5 * 5 * 8];
   for (int j = 0; j < 8; ++j)
     for (int i = 0; i < 5; ++i) {
@@ -262,7 +302,7 @@ AEGIR_HOT void restrict_weighted(const float* __restrict fine, const TransferWei
   }
 }
 
-AEGIR_HOT void prolong_uniform(const float* __restrict coarse, float* __restrict fine) {
+void prolong_uniform(const float* __restrict coarse, float* __restrict fine) {
   alignas(64) float columns[5 * 5 * 8], rows[5 * 8 * 8];
   for (int r = 0; r < 25; ++r) {
     const float* v = coarse + r * 5;
@@ -283,7 +323,7 @@ AEGIR_HOT void prolong_uniform(const float* __restrict coarse, float* __restrict
     }
 }
 
-AEGIR_HOT void prolong_weighted(const float* __restrict coarse, const TransferWeights& w, float* __restrict fine) {
+void prolong_weighted(const float* __restrict coarse, const TransferWeights& w, float* __restrict fine) {
   alignas(64) float columns[5 * 5 * 8], rows[5 * 8 * 8];
   for (int r = 0; r < 25; ++r) {
     const float *v = coarse + r * 5, *own = w.own_z + r * 4, *next = w.next_z + r * 4;

@@ -234,7 +234,10 @@ bool extract(const NetworkTile& tile, NetworkBucket& bucket) {
                                tile.link[1][c + NetworkTile::stride[1]] + along_z;
         bucket.sink[to] = sink;
         // Rows along z are relaxed at once from their old values: 2 D must exceed D plus the links inside the row.
-        bucket.relax[to] = diagonal > least_diagonal ? 1 / std::max(diagonal, 0.6f * (diagonal + along_z)) : 0.0f;
+        const bool unknown = diagonal > least_diagonal;
+        const float damped = std::max(diagonal, 0.6f * (diagonal + along_z));
+        bucket.relax[to] = unknown ? 1 / damped : 0.0f;
+        bucket.keep[to] = unknown ? (damped - diagonal) / damped : 0.0f;
         any |= diagonal > least_diagonal;
       }
     }

@@ -93,6 +93,11 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
   if (unknowns <= 50 * settings_.direct_unknowns) factor_last(exec);
 }
 
+/// One more where a boundary makes relaxation slower, and on coarse levels, where it costs next to nothing.
+int Multigrid::sweeps(const Level& level, int b) const {
+  return settings_.sweeps + (&level != levels_.front().get() || level.kind(b) == BucketKind::mixed);
+}
+
 void Multigrid::begin(Exec& exec, RightHandSide first, RightHandSide again) {
   if (level_count() > 1) return descend(exec, level(0), first, again);
   for (int colour = 0; colour < 2; ++colour)
@@ -125,7 +130,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     clear(tile);
-    relax(tile, first(b, scratch), level.bucket_operator(b), settings_.sweeps, false);
+    relax(tile, first(b, scratch), level.bucket_operator(b), sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
   });
   level.unknown.exchange(exec, t);
@@ -136,7 +141,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     load_faces(tile, t, b, level.unknown.data());
     mirror(tile, level.bucket_operator(b).closed);
     const float* rhs = first(b, scratch);
-    relax(tile, rhs, level.bucket_operator(b), settings_.sweeps, false);
+    relax(tile, rhs, level.bucket_operator(b), sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
     restrict_residual(level, b, tile, rhs);
   });
@@ -203,7 +208,7 @@ void Multigrid::ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(
       if (colour == 1) correct(level, coarse, b, values);
       UnknownTile tile;
       load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
-      relax(tile, again(b, scratch), level.bucket_operator(b), settings_.sweeps, true);
+      relax(tile, again(b, scratch), level.bucket_operator(b), sweeps(level, b), true);
       store_own(tile, values);
       finished(b, values);
     });

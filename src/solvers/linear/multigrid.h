@@ -21,7 +21,7 @@ namespace aegir {
 class Multigrid {
  public:
   struct Settings {
-    int sweeps = 2;                      ///< relaxations before and after each coarse correction
+    int sweeps = 3;                      ///< relaxations of a uniform bucket before and after each coarse correction
     std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
     int most_levels = 16;
   };
@@ -46,6 +46,7 @@ class Multigrid {
   const Level& level(int l) const { return *levels_[static_cast<std::size_t>(l)]; }
 
  private:
+  int sweeps(const Level& level, int bucket) const;
   void correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);
   void descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again);
   void ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);

@@ -36,7 +36,9 @@ struct NetworkBucket {
   float y[8 * 9 * 8];   ///< rows (i, j), j = 0 … 8
   float z[64 * 9 + 8];  ///< rows of 9 along k
   float sink[bucket_cells];
-  float relax[bucket_cells];  ///< what the smoother multiplies a residual with; 0 where there is no unknown
+  float relax[bucket_cells];  ///< what relaxation multiplies right-hand side and neighbours with; 0 where there is no
+                              ///< unknown
+  float keep[bucket_cells];   ///< and the old value: 0 unless it is damped
 
   const float* x_row(int i, int j) const { return x + (i * 8 + j) * 8; }
   const float* y_row(int i, int j) const { return y + (i * 9 + j) * 8; }

@@ -27,7 +27,7 @@ struct MultigridSettings {
   double tolerance = 1e-5;  ///< of the true relative residual |b - A x| / |b|
   int max_iterations = 100;
   bool warm_start = true;              ///< start from the pressure channel instead of zero
-  int sweeps = 2;                      ///< relaxations before and after each coarse correction
+  int sweeps = 3;                      ///< relaxations before and after each coarse correction
   std::int64_t direct_limit = 100000;  ///< largest system for the direct fail-safe
 };
 

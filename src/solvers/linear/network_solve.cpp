@@ -1,0 +1,271 @@
+#include "solvers/linear/network_solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/simd.h"
+#include "domain/for_each_bucket.h"
+#include "domain/transport/halo.h"
+#include "solvers/linear/pressure.h"
+
+namespace aegir {
+namespace {
+
+/// x += alpha p, p = z + beta p. Bytes per cell: 28. (z 4, p 8, x 16)
+AEGIR_HOT void advance(double* __restrict x, float* __restrict p, const float* __restrict z, double alpha, float beta) {
+  for (int c = 0; c < bucket_cells; ++c) {
+    x[c] += alpha * static_cast<double>(p[c]);
+    p[c] = z[c] + beta * p[c];
+  }
+}
+
+AEGIR_HOT void narrow(float* __restrict to, const double* __restrict from, double scale) {
+  for (int c = 0; c < bucket_cells; ++c) to[c] = static_cast<float>(from[c] * scale);
+}
+
+/// Eight running sums, then in order: a loop that vectorises and always adds the same way.
+AEGIR_HOT double dot(const double* __restrict r, const float* __restrict z) {
+  double lane[8] = {};
+  for (int c = 0; c < bucket_cells; c += 8)
+    for (int k = 0; k < 8; ++k) lane[k] += r[c + k] * static_cast<double>(z[c + k]);
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+}  // namespace
+
+/// Conjugate gradients for one system.
+class ConjugateGradients {
+ public:
+  ConjugateGradients(Exec& exec, NetworkSolver& solver, const NetworkVectors& vectors,
+                     const MultigridSettings& settings)
+      : exec_(exec),
+        solver_(solver),
+        vectors_(vectors),
+        settings_(settings),
+        cycle_(solver.cycle_),
+        pools_(solver.pools_),
+        fine_(solver.cycle_.level(0)),
+        topology_(fine_.topology()),
+        residual_(static_cast<std::size_t>(topology_.local_count()) * bucket_cells * sizeof(double)),
+        direction_(topology_.total_count(), bucket_cells),
+        sums_(static_cast<std::size_t>(topology_.local_count()), 0.0) {}
+
+  /// Iterates until the true residual is small enough, or says why not.
+  void run(SolveReport& report);
+
+ private:
+  double* r(int b) { return reinterpret_cast<double*>(residual_.data()) + static_cast<std::size_t>(b) * bucket_cells; }
+  double* x(int b) { return vectors_.x + static_cast<std::size_t>(b) * bucket_cells; }
+  const float* rhs(int b) const { return vectors_.rhs + static_cast<std::size_t>(b) * bucket_cells; }
+  /// Calls body(bucket) for the buckets with unknowns; its result is summed exactly over all ranks.
+  template <class Body>
+  double sum(const char* label, std::int64_t bytes_per_cell, const Body& body);
+  double add_sums();
+  double start();
+  double evaluate();
+  bool iterate(SolveReport& report, double target);
+
+  Exec& exec_;
+  NetworkSolver& solver_;
+  const NetworkVectors& vectors_;
+  const MultigridSettings& settings_;
+  Multigrid& cycle_;
+  const Pools& pools_;
+  Level& fine_;
+  const Topology& topology_;
+  Buffer residual_;
+  BucketField direction_;
+  std::vector<double> sums_;
+  double norm_b_ = 0, incompatible_ = 0;
+};
+
+template <class Body>
+double ConjugateGradients::sum(const char* label, std::int64_t bytes_per_cell, const Body& body) {
+  Stopwatch watch;
+  for (int colour = 0; colour < 2; ++colour) {
+    const auto buckets = fine_.buckets(colour);
+    parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) sums_[static_cast<std::size_t>(buckets[i])] = body(buckets[i]);
+    });
+  }
+  exec_.profile.kernel(label, watch.seconds(), bytes_per_cell * topology_.local_count() * bucket_cells);
+  return add_sums();
+}
+
+double ConjugateGradients::add_sums() {
+  return exact_sum(exec_, topology_, [&](const Bucket& b) { return sums_[static_cast<std::size_t>(b.index)]; });
+}
+
+/// Clears what is no unknown and evaluates |b|; returns the norm of the first residual.
+double ConjugateGradients::start() {
+  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const int b = static_cast<int>(i);
+      double *xs = x(b), *rs = r(b), square = 0;
+      const bool empty = fine_.kind(b) == BucketKind::empty;
+      const NetworkBucket* n = empty ? nullptr : fine_.bucket_operator(b).network;
+      for (int c = 0; c < bucket_cells; ++c) {
+        const bool unknown = !empty && (!n || n->relax[c] > 0);
+        rs[c] = unknown ? static_cast<double>(rhs(b)[c]) : 0.0;
+        if (!unknown || !settings_.warm_start || !std::isfinite(xs[c])) xs[c] = 0;
+        square += rs[c] * rs[c];
+      }
+      sums_[i] = square;
+    }
+  });
+  double square = add_sums();
+  if (pools_.closed()) {
+    const double removed = pools_.remove_means(exec_, reinterpret_cast<double*>(residual_.data()));
+    incompatible_ = square > 0 ? std::sqrt(removed / square) : 0;
+    square = sum("pressure.norm", 8, [&](int b) {
+      double s = 0;
+      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
+      return s;
+    });
+  }
+  norm_b_ = std::sqrt(square);
+  return settings_.warm_start ? evaluate() : norm_b_;
+}
+
+/// r = b - A x anew, without the part of b that closed pools cannot meet; returns its norm.
+double ConjugateGradients::evaluate() {
+  double square = solver_.residual(exec_, vectors_, reinterpret_cast<double*>(residual_.data()));
+  if (pools_.closed()) {
+    pools_.remove_means(exec_, reinterpret_cast<double*>(residual_.data()));
+    square = sum("pressure.norm", 8, [&](int b) {
+      double s = 0;
+      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
+      return s;
+    });
+  }
+  return std::sqrt(square);
+}
+
+void ConjugateGradients::run(SolveReport& report) {
+  double norm = start();
+  report.incompatible = incompatible_;
+  if (norm_b_ == 0) {  // then x = 0 is the solution
+    for (int b = 0; b < topology_.local_count(); ++b) std::fill_n(x(b), bucket_cells, 0.0);
+    report.converged = true;
+    return;
+  }
+  const double target = settings_.tolerance * norm_b_;
+  for (int restart = 0; restart < 6 && norm > target && std::isfinite(norm); ++restart) {
+    const int before = report.iterations;
+    if (!iterate(report, target * (restart ? 0.5 : 1.0))) break;
+    const double next = evaluate();
+    const bool stuck = next > 0.5 * norm && next > target;
+    norm = next;
+    if (report.iterations == before || stuck) break;
+  }
+  if (!report.trouble.empty() || report.iterations >= settings_.max_iterations) norm = evaluate();
+  if (pools_.closed()) pools_.remove_means(exec_, x(0));
+  report.residual = norm / norm_b_;
+  report.converged = norm <= target;
+  if (!report.converged && report.trouble.empty())
+    report.trouble = fmt::format("{} iterations left a relative residual of {:.1e} instead of {:.1e}",
+                                 report.iterations, report.residual, settings_.tolerance);
+}
+
+/// Iterates from the residual in r. False when it broke down; then report.trouble says how.
+bool ConjugateGradients::iterate(SolveReport& report, double target) {
+  double alpha = 0, rz_before = 0;
+  double scale = 0;  // brings the residual into the range of single precision
+  bool first_time = true;
+  Stopwatch watch;
+  const auto again = [&](int b, float* scratch) -> const float* {
+    narrow(scratch, r(b), scale);
+    return scratch;
+  };
+  {
+    const double square = sum("pressure.norm", 8, [&](int b) {
+      double s = 0;
+      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
+      return s;
+    });
+    const double size = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(report.unknowns, 1)));
+    if (!(size > 0)) return true;
+    scale = std::exp2(-std::ilogb(size));
+  }
+  for (;;) {
+    // The residual moves in the pass that relaxes it for the first time.
+    const auto first = [&](int b, float* scratch) -> const float* {
+      if (!first_time) {
+        UnknownTile p;
+        load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
+        sums_[static_cast<std::size_t>(b)] = subtract_product(p, fine_.bucket_operator(b), alpha, r(b));
+      }
+      return again(b, scratch);
+    };
+    cycle_.begin(exec_, first, again);
+    if (!first_time) {
+      const double norm = std::sqrt(add_sums());
+      if (!(norm > target) || report.iterations >= settings_.max_iterations) {
+        sum("pressure.advance", 28, [&](int b) {
+          advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
+          return 0.0;
+        });
+        if (std::isfinite(norm)) return true;
+        report.trouble = "the residual is no longer a finite number";
+        return false;
+      }
+    }
+    cycle_.finish(exec_, again, [&](int b, const float* z) { sums_[static_cast<std::size_t>(b)] = dot(r(b), z); });
+    const double rz = add_sums();
+    const double beta = first_time ? 0.0 : rz / rz_before;
+    sum("pressure.advance", 28, [&](int b) {
+      advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, static_cast<float>(beta));
+      return 0.0;
+    });
+    direction_.exchange(exec_, topology_);
+    const double square = sum("pressure.energy", 4, [&](int b) {
+      UnknownTile p;
+      load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
+      return energy(p, fine_.bucket_operator(b));
+    });
+    if (!(rz > 0) || !(square > 0) || !std::isfinite(rz) || !std::isfinite(square)) {
+      report.trouble = fmt::format("conjugate gradients broke down after {} iterations (r·z = {:.1e}, p·Ap = {:.1e})",
+                                   report.iterations, rz, square);
+      return false;
+    }
+    alpha = rz / square;
+    rz_before = rz;
+    first_time = false;
+    ++report.iterations;
+  }
+}
+
+NetworkSolver::NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
+                             std::int64_t unknowns, TileLoader load, const Multigrid::Settings& settings)
+    : cycle_(exec, std::move(topology), std::move(shapes), unknowns, load, settings), pools_(exec, cycle_.level(0)) {}
+
+void NetworkSolver::solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings,
+                          SolveReport& report) {
+  ConjugateGradients(exec, *this, vectors, settings).run(report);
+}
+
+double NetworkSolver::residual(Exec& exec, const NetworkVectors& vectors, double* r) {
+  const Level& level = fine();
+  const Topology& t = level.topology();
+  Stopwatch watch;
+  if (exec.comm.size() > 1)
+    exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(vectors.x), bucket_cells * sizeof(double));
+  std::vector<double> sums(static_cast<std::size_t>(t.local_count()), 0.0);
+  parallel_for(0, sums.size(), 4, [&](std::size_t begin, std::size_t end) {
+    PaddedTile<double, 1> tile;
+    for (std::size_t i = begin; i < end; ++i) {
+      const int b = static_cast<int>(i);
+      if (level.kind(b) == BucketKind::empty) continue;
+      const BucketOperator a = level.bucket_operator(b);
+      load_tile<Star<1>>(tile, t, b, const_cast<const double*>(vectors.x), 0.0);
+      mirror(tile, a.closed);
+      sums[i] = true_residual(tile, vectors.rhs + i * bucket_cells, a, r + i * bucket_cells);
+    }
+  });
+  exec.profile.kernel("pressure.residual", watch.seconds(), std::int64_t{28} * t.local_count() * bucket_cells);
+  return exact_sum(exec, t, [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
+}
+
+}  // namespace aegir

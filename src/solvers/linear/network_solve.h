@@ -1,0 +1,47 @@
+// Conjugate gradients with a multigrid cycle, for any network on buckets. pressure.h and lcp.h stand on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "domain/channel/buffer.h"
+#include "domain/exec.h"
+#include "solvers/linear/multigrid.h"
+#include "solvers/linear/pools.h"
+#include "solvers/report.h"
+
+namespace aegir {
+
+struct MultigridSettings;
+
+/// A system A x = b: memory of the caller's, 512 values per bucket.
+struct NetworkVectors {
+  const float* rhs = nullptr;  ///< local buckets
+  double* x = nullptr;         ///< with ghosts; start and result
+};
+
+/// A network with everything that solves it, for one or several right-hand sides.
+class NetworkSolver {
+ public:
+  /// Builds the hierarchy and finds the pools. Collective.
+  NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
+                std::int64_t unknowns, TileLoader load, const Multigrid::Settings& settings);
+
+  /// Adds to the report's iterations and sets residual, converged, trouble and what was not compatible. Collective.
+  void solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings, SolveReport& report);
+
+  const Level& fine() const { return cycle_.level(0); }
+  const Pools& pools() const { return pools_; }
+
+  /// r = b - A x in double; returns the sum of r². Brings the ghosts of x. Collective.
+  double residual(Exec& exec, const NetworkVectors& vectors, double* r);
+
+ private:
+  friend class ConjugateGradients;
+  Multigrid cycle_;
+  Pools pools_;
+};
+
+}  // namespace aegir
