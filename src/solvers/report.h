@@ -12,11 +12,10 @@
 namespace aegir {
 
 /// How the solution was found in the end.
-enum class SolveMethod : std::uint8_t { none, multigrid_cg, aggregation_cg, direct, active_set, projected_sweeps };
+enum class SolveMethod : std::uint8_t { none, multigrid_cg, aggregation_cg, direct, active_set };
 
 constexpr std::string_view method_name(SolveMethod m) {
-  constexpr std::string_view names[] = {"none",   "multigrid CG", "smoothed aggregation CG",
-                                        "direct", "active set",   "projected sweeps"};
+  constexpr std::string_view names[] = {"none", "multigrid CG", "smoothed aggregation CG", "direct", "active set"};
   return names[static_cast<int>(m)];
 }
 

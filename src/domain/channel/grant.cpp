@@ -17,7 +17,7 @@ GrantScope::GrantScope(const Grant& grant) : before_(current) { current = &grant
 GrantScope::~GrantScope() { current = before_; }
 
 void require_access(std::string_view owner, std::string_view channel, AccessMode mode, int halo) {
-  if (!current || owner.empty()) return;
+  if (!current) return;
   for (const ChannelAccess& a : current->accesses) {
     if (a.owner != owner || (a.channel != "*" && a.channel != channel)) continue;
     if (a.mode == mode && a.halo >= halo) return;

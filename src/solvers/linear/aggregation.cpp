@@ -16,25 +16,27 @@
 namespace aegir {
 namespace {
 
-constexpr std::size_t grain = 2048;
+constexpr std::size_t grain = 2048, slices_grain = grain / sparse::slice_rows;
 constexpr double smoothing_range = 8;
 constexpr double well_conditioned = 0.05;  // least row sum over diagonal from which a level needs no coarser one
 constexpr double stalled = 0.7;            // rows of the next level over rows of this one
 constexpr std::size_t most_levels = 30;
 
-sparse::View<float> view(const AggregationLevel& level) {
-  return {level.structure->first.data(), level.structure->column.data(), level.value.data()};
-}
+sparse::Slices view(const SlicedRows& m) { return {m.start.data(), m.column.data(), m.value.data(), m.rows}; }
 sparse::View<float> view(const FloatRows& rows) { return {rows.first.data(), rows.column.data(), rows.value.data()}; }
 
 /// The power of two that brings the largest entry of the diagonal near one.
 double scale_of(Comm& comm, const SparseMatrix& matrix) {
   const SparseStructure& s = matrix.structure();
-  double largest = 0;
-  for (std::size_t r = 0; r < s.count(); ++r)
-    for (auto k = static_cast<std::size_t>(s.first[r]); k < static_cast<std::size_t>(s.first[r + 1]); ++k)
-      if (static_cast<std::size_t>(s.column[k]) == r) largest = std::max(largest, matrix.values()[k]);
-  largest = comm.max(largest);
+  const std::size_t rows = s.count(), pieces = rows / grain + 1;
+  std::vector<double> found(pieces, 0.0);
+  parallel_for(0, pieces, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin * grain; r < std::min(rows, end * grain); ++r)
+      for (auto k = static_cast<std::size_t>(s.first[r]); k < static_cast<std::size_t>(s.first[r + 1]); ++k)
+        if (static_cast<std::size_t>(s.column[k]) == r)
+          found[r / grain] = std::max(found[r / grain], matrix.values()[k]);
+  });
+  const double largest = comm.max(*std::max_element(found.begin(), found.end()));
   return largest > 0 ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
 }
 
@@ -65,6 +67,38 @@ AggregationLevel finest_level(const SparseMatrix& matrix, double scale) {
 }
 
 }  // namespace
+
+SlicedRows slice(const Array<std::int64_t>& first, const Array<std::int32_t>& column, const Array<float>& value) {
+  constexpr std::size_t width = sparse::slice_rows;
+  SlicedRows sliced;
+  sliced.rows = first.size() - 1;
+  const std::size_t slices = (sliced.rows + width - 1) / width;
+  sliced.start.resize(slices + 1);
+  sliced.start[0] = 0;
+  for (std::size_t s = 0; s < slices; ++s) {
+    std::int64_t longest = 0;
+    for (std::size_t r = s * width; r < std::min(sliced.rows, (s + 1) * width); ++r)
+      longest = std::max(longest, first[r + 1] - first[r]);
+    sliced.start[s + 1] = sliced.start[s] + longest * static_cast<std::int64_t>(width);
+  }
+  sliced.column.resize(static_cast<std::size_t>(sliced.start[slices]));
+  sliced.value.resize(sliced.column.size());
+  parallel_for(0, slices, grain / width, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t s = begin; s < end; ++s)
+      for (std::size_t l = 0; l < width; ++l) {
+        const std::size_t r = s * width + l;
+        auto at = static_cast<std::size_t>(sliced.start[s]) + l;
+        std::int32_t last = 0;
+        if (r < sliced.rows)
+          for (auto k = static_cast<std::size_t>(first[r]); k < static_cast<std::size_t>(first[r + 1]);
+               ++k, at += width)
+            sliced.column[at] = last = column[k], sliced.value[at] = value[k];
+        for (; at < static_cast<std::size_t>(sliced.start[s + 1]); at += width)
+          sliced.column[at] = last, sliced.value[at] = 0;
+      }
+  });
+  return sliced;
+}
 
 void measure_rows(Comm& comm, AggregationLevel& level) {
   const SparseStructure& s = *level.structure;
@@ -110,6 +144,11 @@ AggregationHierarchy::AggregationHierarchy(Exec& exec, const SparseMatrix& matri
   build();
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     AggregationLevel& level = levels_[l];
+    if (l + 1 < levels_.size() || !direct_)
+      level.matrix = slice(level.structure->first, level.structure->column, level.value);
+    if (l + 1 < levels_.size())
+      level.interpolation = slice(level.prolong.first, level.prolong.column, level.prolong.value);
+    level.value = {}, level.prolong = {};
     std::size_t room = level.structure->ghosts.size();
     if (l > 0) room = std::max(room, levels_[l - 1].prolong_ghosts.size());
     for (Array<float>* a : {&level.x, &level.other}) a->resize(room);
@@ -135,8 +174,9 @@ void AggregationHierarchy::build() {
     const Aggregates aggregates = form_aggregates(comm(l), level, graph);
     const std::int64_t coarse = aggregates.share.total();
     if (coarse == 0 || static_cast<double>(coarse) > stalled * static_cast<double>(total)) break;
-    AggregationLevel next = coarsen_level(comm(l), level, graph, aggregates);
-    levels_.push_back(std::move(next));
+    std::optional<AggregationLevel> next = coarsen_level(comm(l), level, graph, aggregates);
+    if (!next) break;
+    levels_.push_back(std::move(*next));
   }
   const AggregationLevel& level = levels_.back();
   coarsest_lowest_ = std::max(0.5 * level.least_sum, 0.01 * level.largest);
@@ -146,7 +186,7 @@ void AggregationHierarchy::build() {
 bool AggregationHierarchy::factor_coarsest() {
   const AggregationLevel& level = levels_.back();
   const SparseStructure& s = *level.structure;
-  for (const double shift : {0.0, 1e-6, 1e-4, 1e-2}) {  // closed components are singular
+  for (const double shift : {0.0, 1e-5, 1e-3}) {  // closed components are singular
     std::vector<int> first{0}, row;
     std::vector<double> value;
     for (std::size_t r = 0; r < level.rows(); ++r) {
@@ -185,8 +225,8 @@ void AggregationHierarchy::smooth(std::size_t l, const float* b, bool from_zero,
     }
     if (k == 0) level.step.fill(0);
     s.ghosts.fill(comm(l), level.x.data());
-    parallel_for(0, level.rows(), grain, [&](std::size_t begin, std::size_t end) {
-      sparse::chebyshev_step(view(level), level.inverse_diagonal.data(), b, level.x.data(), level.step.data(),
+    parallel_for(0, level.matrix.slices(), slices_grain, [&](std::size_t begin, std::size_t end) {
+      sparse::chebyshev_step(view(level.matrix), level.inverse_diagonal.data(), b, level.x.data(), level.step.data(),
                              level.other.data(), static_cast<float>(c), static_cast<float>(e), begin, end);
     });
     std::swap(level.x, level.other);
@@ -224,8 +264,8 @@ void AggregationHierarchy::cycle(std::size_t l, const float* b) {
   smooth(l, b, true, settings_.smoothing_degree, lowest);
 
   s.ghosts.fill(comm(l), level.x.data());
-  parallel_for(0, level.rows(), grain, [&](std::size_t begin, std::size_t end) {
-    sparse::residual(view(level), b, level.x.data(), level.residual.data(), begin, end);
+  parallel_for(0, level.matrix.slices(), slices_grain, [&](std::size_t begin, std::size_t end) {
+    sparse::residual(view(level.matrix), b, level.x.data(), level.residual.data(), begin, end);
   });
   level.restrict_ghosts.fill(comm(l), level.residual.data());
   parallel_for(0, level.restrict_rows.rows(), grain / 8, [&](std::size_t begin, std::size_t end) {
@@ -241,8 +281,8 @@ void AggregationHierarchy::cycle(std::size_t l, const float* b) {
   } else {
     level.prolong_ghosts.fill(comm(l), correction);
   }
-  parallel_for(0, level.rows(), grain, [&](std::size_t begin, std::size_t end) {
-    sparse::apply_add(view(level.prolong), correction, level.x.data(), begin, end);
+  parallel_for(0, level.interpolation.slices(), slices_grain, [&](std::size_t begin, std::size_t end) {
+    sparse::apply_add(view(level.interpolation), correction, level.x.data(), begin, end);
   });
   smooth(l, b, false, settings_.smoothing_degree, lowest);
 }
@@ -254,23 +294,24 @@ const float* AggregationHierarchy::apply(const float* r) {
 
 double AggregationHierarchy::operator_complexity() const {
   double all = 0;
-  for (const AggregationLevel& level : levels_) all += static_cast<double>(level.value.size());
-  return levels_[0].value.size() ? all / static_cast<double>(levels_[0].value.size()) : 1.0;
+  for (const AggregationLevel& level : levels_) all += static_cast<double>(level.structure->column.size());
+  const auto finest = static_cast<double>(levels_[0].structure->column.size());
+  return finest > 0 ? all / finest : 1.0;
 }
 
 std::int64_t AggregationHierarchy::cycle_bytes() const {
   std::int64_t bytes = 0;
   const int degree = settings_.smoothing_degree;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
-    const auto entries = static_cast<std::int64_t>(levels_[l].value.size()),
+    const auto entries = static_cast<std::int64_t>(levels_[l].matrix.value.size()),
                rows = static_cast<std::int64_t>(levels_[l].rows());
     if (l + 1 == levels_.size()) {
-      bytes += direct_ ? 2 * direct_->memory_bytes() : (coarsest_degree_ - 1) * (8 * entries + 40 * rows);
+      bytes += direct_ ? 2 * direct_->memory_bytes() : (coarsest_degree_ - 1) * (8 * entries + 36 * rows);
       continue;
     }
-    const auto transfer = static_cast<std::int64_t>(levels_[l].prolong.value.size());
-    bytes += (2 * degree - 1) * (8 * entries + 40 * rows) + 8 * entries + 24 * rows + 24 * rows;
-    bytes += 2 * (8 * transfer + 20 * rows);
+    bytes += (2 * degree - 1) * (8 * entries + 36 * rows) + 8 * entries + 20 * rows + 24 * rows;
+    bytes += 8 * static_cast<std::int64_t>(levels_[l].interpolation.value.size()) + 16 * rows;
+    bytes += 8 * static_cast<std::int64_t>(levels_[l].restrict_rows.value.size()) + 4 * rows;
   }
   return bytes;
 }

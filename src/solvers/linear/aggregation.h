@@ -18,6 +18,16 @@
 
 namespace aegir {
 
+/// A matrix in slices of rows, as the cycle's loops read it.
+struct SlicedRows {
+  Array<std::int64_t> start;
+  Array<std::int32_t> column;
+  Array<float> value;
+  std::size_t rows = 0;
+  std::size_t slices() const { return start.size() ? start.size() - 1 : 0; }
+};
+SlicedRows slice(const Array<std::int64_t>& first, const Array<std::int32_t>& column, const Array<float>& value);
+
 /// One matrix of the hierarchy and the way to the next coarser one.
 struct AggregationLevel {
   std::shared_ptr<const SparseStructure> structure;
@@ -29,6 +39,7 @@ struct AggregationLevel {
   FloatRows prolong;              ///< per row: coarse columns
   FloatRows restrict_rows;        ///< per coarse row: rows of this level, ascending
   GhostPlan prolong_ghosts, restrict_ghosts;
+  SlicedRows matrix, interpolation;          ///< `value` and `prolong` again, which are dropped after the setup
   Array<float> b, x, other, step, residual;  ///< scratch of the cycle
 
   std::size_t rows() const { return structure->count(); }
@@ -53,9 +64,10 @@ struct Aggregates {
 };
 Aggregates form_aggregates(Comm& comm, const AggregationLevel& level, const StrongGraph& graph);
 
-/// Smoothed prolongation, its transpose and the Galerkin matrix of the next level; collective.
-AggregationLevel coarsen_level(Comm& comm, AggregationLevel& fine, const StrongGraph& graph,
-                               const Aggregates& aggregates);
+/// Smoothed prolongation, its transpose and the Galerkin matrix of the next level; nothing where that matrix would be
+/// much fuller than this one (graphs without geometry); collective.
+std::optional<AggregationLevel> coarsen_level(Comm& comm, AggregationLevel& fine, const StrongGraph& graph,
+                                              const Aggregates& aggregates);
 
 /// The whole matrix on every rank.
 AggregationLevel gather_level(Comm& comm, const AggregationLevel& level);

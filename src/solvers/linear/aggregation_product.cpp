@@ -19,6 +19,7 @@ namespace aegir {
 namespace {
 
 constexpr std::size_t grain = 1024;
+constexpr std::int64_t fullest = 4;  // entries of A P and of Pᵀ A P over those of A, beyond which coarsening ends
 
 template <class Body>
 void for_entries(const Array<std::int64_t>& first, std::size_t r, Body&& body) {
@@ -34,9 +35,8 @@ GhostPlan with_columns(Comm& comm, const RowShare& share, std::vector<std::int64
 }
 
 /// Local rows, then the ghosts' rows, all with the columns of one plan.
-FloatRows with_ghost_rows(FloatRows mine, const GhostPlan& from, const GhostRows& ghosts, const GhostPlan& to) {
+FloatRows with_ghost_rows(const FloatRows& mine, const GhostPlan& from, const GhostRows& ghosts, const GhostPlan& to) {
   const std::size_t rows = mine.rows(), extra = ghosts.first.size() - 1;
-  if (extra == 0 && &from == &to) return mine;
   const auto entries = static_cast<std::size_t>(mine.first[rows]);
   FloatRows all{Array<std::int64_t>(rows + extra + 1), Array<std::int32_t>(entries + ghosts.column.size()),
                 Array<float>(entries + ghosts.column.size())};
@@ -136,16 +136,50 @@ void transpose(Comm& comm, AggregationLevel& fine, const GhostPlan& coarse, cons
   put_arrived(false);
 }
 
-/// A P of the local rows.
-FloatRows times_prolongation(const AggregationLevel& fine, const FloatRows& prolong, std::size_t columns) {
+void add_row(RowSum& sum, const FloatRows& rows, std::int32_t row, float factor) {
+  const auto begin = static_cast<std::size_t>(rows.first[static_cast<std::size_t>(row)]),
+             end = static_cast<std::size_t>(rows.first[static_cast<std::size_t>(row) + 1]);
+  sum.add(rows.column.data() + begin, rows.value.data() + begin, end - begin, static_cast<double>(factor));
+}
+
+/// Whether a matrix made on all ranks has more entries than the limit.
+bool too_full(Comm& comm, const FloatRows& mine, std::int64_t limit) {
+  if (comm.any(mine.first.size() == 0)) return true;
+  return comm.sum(static_cast<std::int64_t>(mine.column.size())) > limit;
+}
+
+FloatRows local_product(const AggregationLevel& fine, const FloatRows& prolong, std::size_t columns,
+                        std::int64_t limit) {
   const SparseStructure& s = *fine.structure;
-  return build_rows<RowSum>(fine.rows(), columns, grain, [&](std::size_t r, RowSum& sum) {
-    for_entries(s.first, r, [&](std::size_t k) {
-      const double a = fine.value[k];
-      for_entries(prolong.first, static_cast<std::size_t>(s.column[k]),
-                  [&](std::size_t e) { sum.add(prolong.column[e], a * static_cast<double>(prolong.value[e])); });
-    });
-  });
+  return build_rows<RowSum>(
+      fine.rows(), columns, grain,
+      [&](std::size_t r, RowSum& sum) {
+        for_entries(s.first, r, [&](std::size_t k) { add_row(sum, prolong, s.column[k], fine.value[k]); });
+      },
+      limit);
+}
+
+/// A P: the local rows, then those of other ranks that the local coarse rows need.
+struct Product {
+  FloatRows rows;
+  GhostPlan columns;
+};
+std::optional<Product> times_prolongation(Comm& comm, const AggregationLevel& fine, const RowShare& share,
+                                          std::int64_t limit) {
+  const GhostPlan& own = fine.prolong_ghosts;
+  if (comm.size() == 1) {
+    FloatRows rows = local_product(fine, fine.prolong, own.size(), limit);
+    if (rows.first.size() == 0) return std::nullopt;
+    return Product{std::move(rows), own};
+  }
+  const GhostRows far_prolong = fine.structure->ghosts.fetch(comm, fine.prolong, own);
+  const GhostPlan wide = with_columns(comm, share, own.ghosts(), far_prolong);
+  const FloatRows rows = local_product(fine, with_ghost_rows(fine.prolong, own, far_prolong, wide), wide.size(), limit);
+  if (too_full(comm, rows, limit)) return std::nullopt;
+  const GhostRows far_product = fine.restrict_ghosts.fetch(comm, rows, wide);
+  GhostPlan wider = with_columns(comm, share, wide.ghosts(), far_product);
+  FloatRows all = with_ghost_rows(rows, wide, far_product, wider);
+  return Product{std::move(all), std::move(wider)};
 }
 
 void set_blocks(SparseStructure& coarse, const SparseStructure& fine, const Aggregates& aggregates) {
@@ -162,8 +196,8 @@ void set_blocks(SparseStructure& coarse, const SparseStructure& fine, const Aggr
 
 }  // namespace
 
-AggregationLevel coarsen_level(Comm& comm, AggregationLevel& fine, const StrongGraph& graph,
-                               const Aggregates& aggregates) {
+std::optional<AggregationLevel> coarsen_level(Comm& comm, AggregationLevel& fine, const StrongGraph& graph,
+                                              const Aggregates& aggregates) {
   const SparseStructure& s = *fine.structure;
   const RowShare& share = aggregates.share;
   std::vector<std::int64_t> foreign;
@@ -172,43 +206,25 @@ AggregationLevel coarsen_level(Comm& comm, AggregationLevel& fine, const StrongG
       if (a >= 0 && !share.owns(a)) foreign.push_back(a);
     sort_unique_rows(foreign);
   }
-  const GhostPlan own_columns(comm, share, foreign);
-  fine.prolong = smoothed_prolongation(fine, graph, aggregates, own_columns);
-  transpose(comm, fine, own_columns, share);
+  fine.prolong_ghosts = GhostPlan(comm, share, std::move(foreign));
+  fine.prolong = smoothed_prolongation(fine, graph, aggregates, fine.prolong_ghosts);
+  transpose(comm, fine, fine.prolong_ghosts, share);
 
-  const GhostRows far_prolong = s.ghosts.fetch(comm, fine.prolong, own_columns);
-  fine.prolong_ghosts = own_columns;
-  GhostPlan all_columns;
-  FloatRows product;
-  if (comm.size() == 1) {
-    all_columns = own_columns;
-    product = times_prolongation(fine, fine.prolong, all_columns.size());
-  } else {
-    all_columns = with_columns(comm, share, foreign, far_prolong);
-    FloatRows copy{Array<std::int64_t>(fine.prolong.first.size()), Array<std::int32_t>(fine.prolong.column.size()),
-                   Array<float>(fine.prolong.value.size())};
-    std::copy(fine.prolong.first.begin(), fine.prolong.first.end(), copy.first.begin());
-    std::copy(fine.prolong.column.begin(), fine.prolong.column.end(), copy.column.begin());
-    std::copy(fine.prolong.value.begin(), fine.prolong.value.end(), copy.value.begin());
-    product = times_prolongation(fine, with_ghost_rows(std::move(copy), own_columns, far_prolong, all_columns),
-                                 all_columns.size());
-    const GhostRows far_product = fine.restrict_ghosts.fetch(comm, product, all_columns);
-    const GhostPlan wider = with_columns(comm, share, all_columns.ghosts(), far_product);
-    product = with_ghost_rows(std::move(product), all_columns, far_product, wider);
-    all_columns = wider;
-  }
+  const std::int64_t limit = fullest * comm.sum(static_cast<std::int64_t>(fine.value.size())) + 1'000'000;
+  const std::optional<Product> product = times_prolongation(comm, fine, share, limit);
+  if (!product) return std::nullopt;
+  const FloatRows& t = fine.restrict_rows;
+  FloatRows matrix = build_rows<RowSum>(
+      share.count(), product->columns.size(), grain / 8,
+      [&](std::size_t r, RowSum& sum) {
+        for_entries(t.first, r, [&](std::size_t k) { add_row(sum, product->rows, t.column[k], t.value[k]); });
+      },
+      limit);
+  if (too_full(comm, matrix, limit)) return std::nullopt;
 
   auto coarse = std::make_shared<SparseStructure>();
   coarse->rows = share;
-  coarse->ghosts = all_columns;
-  const FloatRows& t = fine.restrict_rows;
-  FloatRows matrix = build_rows<RowSum>(share.count(), all_columns.size(), grain / 8, [&](std::size_t r, RowSum& sum) {
-    for_entries(t.first, r, [&](std::size_t k) {
-      const double p = t.value[k];
-      for_entries(product.first, static_cast<std::size_t>(t.column[k]),
-                  [&](std::size_t e) { sum.add(product.column[e], p * static_cast<double>(product.value[e])); });
-    });
-  });
+  coarse->ghosts = product->columns;
   coarse->first = std::move(matrix.first);
   coarse->column = std::move(matrix.column);
   set_blocks(*coarse, s, aggregates);

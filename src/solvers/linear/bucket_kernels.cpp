@@ -357,6 +357,26 @@ void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps
     relax_uniform(u.values, rhs, a.unit, sweeps, reverse);
 }
 
+void relax_projected(UnknownTile& tile, const float* rhs, const BucketOperator& a, const float* least, int sweeps) {
+  const float scale = 1 / a.unit;
+  constexpr float sixth = 1.0f / 6;
+  for (int s = 0; s < 2 * sweeps; ++s) {
+    for (int i = 0; i < 8; ++i)
+      for (int j = (i + s) & 1; j < 8; j += 2) {
+        float* u = tile.row(i, j);
+        const int c = cell_offset(i, j, 0);
+        Line next;
+        if (a.network)
+          next = fused(load(a.network->relax + c), pull(u, *a.network, i, j, load(rhs + c)),
+                       load(a.network->keep + c) * load(u));
+        else
+          next = (load(rhs + c) * scale + neighbours(u)) * sixth;
+        store_row(u, next > load(least + c) ? next : load(least + c));
+      }
+    mirror(tile, a.closed);
+  }
+}
+
 void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out) {
   if (a.network)
     residual_network(u.values, rhs, *a.network, out);

@@ -30,6 +30,9 @@ struct BucketOperator {
 /// `sweeps` relaxations of u. Bytes: all in cache. Flops per cell and sweep: 8 uniform, 20 otherwise.
 void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps, bool reverse);
 
+/// relax() that stays at or above `least`.
+void relax_projected(UnknownTile& u, const float* rhs, const BucketOperator& a, const float* least, int sweeps);
+
 /// residual = rhs - A u over the bucket.
 void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out);
 

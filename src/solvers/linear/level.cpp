@@ -23,17 +23,16 @@ void for_local(const Topology& topology, const Body& body) {
   });
 }
 
-/// Writes 4×4×4 values into an octant of a bucket.
+constexpr int block_floats = sizeof(NetworkBlock) / sizeof(float);
+
+}  // namespace
+
 void write_octant(float* bucket, int octant, const float* block) {
   const int x = (octant >> 2) * 4, y = ((octant >> 1) & 1) * 4, z = (octant & 1) * 4;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j)
       std::memcpy(bucket + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
 }
-
-constexpr int block_floats = sizeof(NetworkBlock) / sizeof(float);
-
-}  // namespace
 
 BucketField::BucketField(int buckets, int values_per_bucket) : stride_(static_cast<std::size_t>(values_per_bucket)) {
   const std::size_t bytes = static_cast<std::size_t>(buckets) * stride_ * sizeof(float);
@@ -263,11 +262,11 @@ void Level::build_operators(Exec& exec, bool last, TileLoader load) {
   parallel_for(0, work.size(), grain, [&](std::size_t begin, std::size_t end) {
     const auto tile = std::make_unique_for_overwrite<NetworkTile>();
     for (std::size_t w = begin; w < end; ++w) {
-      const auto [b, network, block] = work[w];
+      const auto [b, own, block] = work[w];
       load(b, *tile);
-      if (network >= 0) extract(*tile, reinterpret_cast<NetworkBucket*>(networks_.data())[network]);
+      if (own >= 0) extract(*tile, reinterpret_cast<NetworkBucket*>(networks_.data())[own]);
       if (block < 0) continue;
-      if (network < 0 && all_uniform(*tile, unit_)) {
+      if (own < 0 && all_uniform(*tile, unit_)) {
         blocks[static_cast<std::size_t>(block)] = inner;
         transfer_of_[static_cast<std::size_t>(b)] = -1;
       } else {
@@ -313,6 +312,20 @@ void Level::place(int fine, const NetworkBlock& block, BucketField& remote) {
     write_octant(coarse_network->link[a].at(up), octant, block.link[a]);
     write_octant(coarse_network->sink[a].at(up), octant, block.sink[a]);
   }
+}
+
+void Level::to_parents(Exec& exec, int count, FunctionRef<void(int, float*)> out,
+                       FunctionRef<void(int, int, const float*)> in) const {
+  for (const auto& buckets : colours_)
+    parallel_for(0, buckets.size(), 8, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> values(static_cast<std::size_t>(count));
+      for (std::size_t i = begin; i < end; ++i)
+        if (const int b = buckets[i], up = parents.parent(b); up >= 0) {
+          out(b, values.data());
+          in(up, octant_of(topology_->key(b)), values.data());
+        }
+    });
+  parents.send_up(exec, count, out, in);
 }
 
 BucketOperator Level::bucket_operator(int b) const {

@@ -82,6 +82,9 @@ class ParentPlan {
   std::vector<Peer> peers_;
 };
 
+/// Writes 4×4×4 values into an octant of a bucket.
+void write_octant(float* bucket, int octant, const float* block);
+
 /// Octant of a bucket in its parent, x slowest.
 constexpr int octant_of(const BucketKey& key) {
   return ((key.coord.x & 1) << 2) | ((key.coord.y & 1) << 1) | (key.coord.z & 1);
@@ -95,7 +98,9 @@ class Level {
         TileLoader load);
 
   const Topology& topology() const { return *topology_; }
+  std::shared_ptr<const Topology> shared_topology() const { return topology_; }
   float unit() const { return unit_; }
+  const BucketShape& shape(int b) const { return shapes_[static_cast<std::size_t>(b)]; }
   BucketKind kind(int b) const { return shapes_[static_cast<std::size_t>(b)].kind; }
   /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even.
   std::span<const std::int32_t> buckets(int colour) const { return colours_[static_cast<std::size_t>(colour)]; }
@@ -106,6 +111,12 @@ class Level {
   std::shared_ptr<const Topology> coarse_topology;
   std::unique_ptr<NetworkFields> coarse_network;
   ParentPlan parents;
+  std::unique_ptr<NetworkFields> network;  ///< of this level, where the hierarchy was asked to keep it
+
+  /// `out(bucket, values)` makes `count` floats of every bucket with unknowns; `in(coarse bucket, octant, values)` gets
+  /// them where the parent lives. Both are called from several threads. Collective.
+  void to_parents(Exec& exec, int count, FunctionRef<void(int, float*)> out,
+                  FunctionRef<void(int, int, const float*)> in) const;
 
   BucketField unknown;  ///< 512 per bucket, with ghosts
   BucketField rhs;      ///< 512 per local bucket; not on the finest level

@@ -75,11 +75,11 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
   const auto is_last = [&](int l, std::int64_t count) {
     return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
   };
-  levels_.push_back(
-      std::make_unique<Level>(exec, std::move(topology), std::move(shapes), 1.0f, is_last(0, unknowns), load));
+  levels_.push_back(std::make_unique<Level>(exec, std::move(topology), std::move(shapes), settings_.unit,
+                                            is_last(0, unknowns), load));
   while (levels_.back()->coarse_network) {
     Level& fine = *levels_.back();
-    const auto network = std::move(fine.coarse_network);
+    auto network = std::move(fine.coarse_network);
     const float unit = 2 * fine.unit();
     std::int64_t count = 0;
     std::vector<BucketShape> coarse_shapes = classify(*fine.coarse_topology, *network, unit, count);
@@ -88,6 +88,7 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
     levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_shapes), unit,
                                               is_last(level_count(), count), load_coarse));
     levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells);
+    if (settings_.keep_networks) levels_.back()->network = std::move(network);
     unknowns = count;
   }
   if (unknowns <= 50 * settings_.direct_unknowns) factor_last(exec);
@@ -172,22 +173,38 @@ void Multigrid::gather_coarse(Exec& exec, Level& fine, Level& coarse) {
             block[(i * 4 + j) * 4 + k] += p[((i + 4 * dx) * coarse_side + j + 4 * dy) * coarse_side + k + 4 * dz];
     }
   };
-  const auto put = [&](int up, int octant, const float* block) {
-    float* to = coarse.rhs.at(up);
-    const int x = (octant >> 2) * 4, y = ((octant >> 1) & 1) * 4, z = (octant & 1) * 4;
-    for (int i = 0; i < 4; ++i)
-      for (int j = 0; j < 4; ++j)
-        std::memcpy(to + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
-  };
+  fine.to_parents(exec, 64, block_of,
+                  [&](int up, int octant, const float* block) { write_octant(coarse.rhs.at(up), octant, block); });
+}
+
+void Multigrid::restrict_to(Exec& exec, int l, const float* rhs) {
+  Level &fine = level(l), &coarse = level(l + 1);
   for (int colour = 0; colour < 2; ++colour)
     for_buckets(fine.buckets(colour), [&](int b) {
-      if (const int up = fine.parents.parent(b); up >= 0) {
-        float block[64];
-        block_of(b, block);
-        put(up, octant_of(t.key(b)), block);
-      }
+      restrict_bucket(rhs + static_cast<std::size_t>(b) * bucket_cells, fine.transfer(b), fine.partial.at(b));
     });
-  fine.parents.send_up(exec, 64, block_of, put);
+  fine.partial.exchange(exec, fine.topology());
+  gather_coarse(exec, fine, coarse);
+}
+
+void Multigrid::prolong_from(Exec& exec, int l, const double* coarse_values_in, double* fine_values) {
+  Level &fine = level(l), &coarse = level(l + 1);
+  for (int colour = 0; colour < 2; ++colour)
+    for_buckets(coarse.buckets(colour), [&](int b) {
+      for (int c = 0; c < bucket_cells; ++c)
+        coarse.unknown.at(b)[c] = static_cast<float>(
+            coarse_values_in[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)]);
+    });
+  coarse.unknown.exchange(exec, coarse.topology());
+  fetch_coarse(exec, fine, coarse);
+  for (int colour = 0; colour < 2; ++colour)
+    for_buckets(fine.buckets(colour), [&](int b) {
+      alignas(64) float values[bucket_cells] = {};
+      correct(fine, coarse, b, values);
+      for (int c = 0; c < bucket_cells; ++c)
+        fine_values[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)] =
+            static_cast<double>(values[c]);
+    });
 }
 
 void Multigrid::fetch_coarse(Exec& exec, Level& fine, Level& coarse) {

@@ -24,6 +24,8 @@ class Multigrid {
     int sweeps = 3;                      ///< relaxations of a uniform bucket before and after each coarse correction
     std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
     int most_levels = 16;
+    float unit = 1;              ///< link of a uniform bucket on the finest level
+    bool keep_networks = false;  ///< keep links and sinks of the coarse levels
   };
 
   /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks.
@@ -40,6 +42,11 @@ class Multigrid {
   /// threads. Collective.
   void begin(Exec& exec, RightHandSide first, RightHandSide again);
   void finish(Exec& exec, RightHandSide again, FunctionRef<void(int bucket, const float* values)> finished);
+
+  /// Fills the right-hand side of level l + 1 with the restriction of one of level l. Collective.
+  void restrict_to(Exec& exec, int l, const float* rhs);
+  /// Interpolates values of level l + 1 to level l; only where there are unknowns. Collective.
+  void prolong_from(Exec& exec, int l, const double* coarse, double* fine);
 
   int level_count() const { return static_cast<int>(levels_.size()); }
   Level& level(int l) { return *levels_[static_cast<std::size_t>(l)]; }

@@ -41,7 +41,6 @@ class ConjugateGradients {
   ConjugateGradients(Exec& exec, NetworkSolver& solver, const NetworkVectors& vectors,
                      const MultigridSettings& settings)
       : exec_(exec),
-        solver_(solver),
         vectors_(vectors),
         settings_(settings),
         cycle_(solver.cycle_),
@@ -68,7 +67,6 @@ class ConjugateGradients {
   bool iterate(SolveReport& report, double target);
 
   Exec& exec_;
-  NetworkSolver& solver_;
   const NetworkVectors& vectors_;
   const MultigridSettings& settings_;
   Multigrid& cycle_;
@@ -131,7 +129,7 @@ double ConjugateGradients::start() {
 
 /// r = b - A x anew, without the part of b that closed pools cannot meet; returns its norm.
 double ConjugateGradients::evaluate() {
-  double square = solver_.residual(exec_, vectors_, reinterpret_cast<double*>(residual_.data()));
+  double square = network_residual(exec_, fine_, vectors_, reinterpret_cast<double*>(residual_.data()));
   if (pools_.closed()) {
     pools_.remove_means(exec_, reinterpret_cast<double*>(residual_.data()));
     square = sum("pressure.norm", 8, [&](int b) {
@@ -246,8 +244,7 @@ void NetworkSolver::solve(Exec& exec, const NetworkVectors& vectors, const Multi
   ConjugateGradients(exec, *this, vectors, settings).run(report);
 }
 
-double NetworkSolver::residual(Exec& exec, const NetworkVectors& vectors, double* r) {
-  const Level& level = fine();
+double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r) {
   const Topology& t = level.topology();
   Stopwatch watch;
   if (exec.comm.size() > 1)

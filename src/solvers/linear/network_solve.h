@@ -22,6 +22,9 @@ struct NetworkVectors {
   double* x = nullptr;         ///< with ghosts; start and result
 };
 
+/// r = b - A x in double, over the operators of a level; returns the sum of r². Brings the ghosts of x. Collective.
+double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r);
+
 /// A network with everything that solves it, for one or several right-hand sides.
 class NetworkSolver {
  public:
@@ -34,9 +37,7 @@ class NetworkSolver {
 
   const Level& fine() const { return cycle_.level(0); }
   const Pools& pools() const { return pools_; }
-
-  /// r = b - A x in double; returns the sum of r². Brings the ghosts of x. Collective.
-  double residual(Exec& exec, const NetworkVectors& vectors, double* r);
+  Multigrid& cycle() { return cycle_; }
 
  private:
   friend class ConjugateGradients;

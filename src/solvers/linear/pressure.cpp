@@ -10,7 +10,7 @@ namespace {
 void attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels, const MultigridSettings& settings,
              const PressureOutline& outline, std::int64_t direct_unknowns, SolveReport& report) {
   Stopwatch watch;
-  const PressureTiles tiles(exec, volume, volume, channels);
+  const PressureTiles tiles(exec, volume, channels);
   NetworkSolver solver(exec, volume.shared_topology(), outline.shapes, outline.unknowns,
                        [&](int b, NetworkTile& tile) { tiles.load(b, tile); },
                        {.sweeps = settings.sweeps, .direct_unknowns = direct_unknowns});
@@ -30,7 +30,7 @@ SolveReport solve_pressure(Exec& exec, DiscreteVolume& volume, const PressureCha
                            const MultigridSettings& settings) {
   Stopwatch watch;
   SolveReport report;
-  PressureOutline outline = aegir::outline(exec, volume, volume, channels);
+  PressureOutline outline = aegir::outline(exec, volume, channels);
   report.unknowns = outline.unknowns;
   report.setup_seconds = watch.seconds();
   if (!outline.trouble.empty()) {

@@ -155,8 +155,7 @@ AEGIR_HOT void axis_network(const float* __restrict d, const float* __restrict a
 
 }  // namespace
 
-PressureOutline outline(Exec& exec, DiscreteVolume& volume, DiscreteVolume& distances,
-                        const PressureChannels& channels) {
+PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels) {
   const Topology& t = volume.topology();
   std::vector<Look> looks(static_cast<std::size_t>(t.local_count()));
   for_each_bucket(
@@ -169,7 +168,7 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, DiscreteVolume& dist
         else
           look = look_closely(distance, area, rhs);
       },
-      distances.read<Star<1>>(channels.distance), volume.read<Star<1>>(channels.area), volume.read(channels.rhs));
+      volume.read<Star<1>>(channels.distance), volume.read<Star<1>>(channels.area), volume.read(channels.rhs));
   PressureOutline result;
   Status found;
   for (std::size_t b = 0; b < looks.size(); ++b) {
@@ -184,9 +183,8 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, DiscreteVolume& dist
   return result;
 }
 
-PressureTiles::PressureTiles(Exec& exec, DiscreteVolume& volume, DiscreteVolume& distances,
-                             const PressureChannels& channels)
-    : distance_(distances.read<Halo<4>>(channels.distance)), area_(volume.read<Halo<4>>(channels.area)) {
+PressureTiles::PressureTiles(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels)
+    : distance_(volume.read<Halo<4>>(channels.distance)), area_(volume.read<Halo<4>>(channels.area)) {
   distance_.prepare(exec), area_.prepare(exec);
 }
 

@@ -21,14 +21,13 @@ struct PressureOutline {
 
 /// Classifies the buckets. Reads 20 bytes per cell, once. The distance may lie in another volume over the same buckets.
 /// Collective.
-PressureOutline outline(Exec& exec, DiscreteVolume& volume, DiscreteVolume& distances,
-                        const PressureChannels& channels);
+PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels);
 
 /// Loads the network around a bucket from the channels.
 class PressureTiles {
  public:
   /// Collective: brings the ghosts.
-  PressureTiles(Exec& exec, DiscreteVolume& volume, DiscreteVolume& distances, const PressureChannels& channels);
+  PressureTiles(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels);
   void load(int bucket, NetworkTile& tile) const;
 
  private:

@@ -4,7 +4,9 @@
 //   value); … });
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -31,34 +33,52 @@ class RowList {
 /// Adds up the entries of one row by column, in double precision; columns come out in the order they were first seen.
 class RowSum {
  public:
-  explicit RowSum(std::size_t columns) : place_(columns, -1) {}
-  void add(std::int32_t column, double value) {
-    std::int32_t& place = place_[static_cast<std::size_t>(column)];
-    if (place >= 0) {
-      value_[static_cast<std::size_t>(place)] += value;
-      return;
+  explicit RowSum(std::size_t columns)
+      : place_(columns, -1), column_(new std::int32_t[columns + 1]), value_(new double[columns + 1]) {
+    value_[0] = 0;
+  }
+  /// Adds factor times `count` entries. Without branches, as whether a column is new is as good as random: the value
+  /// after the last is always zero, waiting for the next new column.
+  void add(const std::int32_t* column, const float* value, std::size_t count, double factor) {
+    std::int32_t* places = place_.data();
+    std::int32_t* columns = column_.get();
+    double* sums = value_.get();
+    std::int32_t size = size_;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::int32_t c = column[k], known = places[c], place = known < 0 ? size : known;
+      places[c] = place;
+      columns[place] = c;
+      sums[place] += factor * static_cast<double>(value[k]);
+      size += known < 0;
+      sums[size] = 0;
     }
-    if (size_ == column_.size()) column_.resize(2 * size_ + 64), value_.resize(2 * size_ + 64);
-    place = static_cast<std::int32_t>(size_);
-    column_[size_] = column, value_[size_] = value, ++size_;
+    size_ = size;
+  }
+  void add(std::int32_t column, double value) {
+    const float one = 1;
+    add(&column, &one, 1, value);
   }
   void clear() {
-    for (std::size_t k = 0; k < size_; ++k) place_[static_cast<std::size_t>(column_[k])] = -1;
+    for (std::size_t k = 0; k < size(); ++k) place_[static_cast<std::size_t>(column_[k])] = -1;
     size_ = 0;
+    value_[0] = 0;
   }
-  std::size_t size() const { return size_; }
-  const std::int32_t* columns() const { return column_.data(); }
-  const double* values() const { return value_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(size_); }
+  const std::int32_t* columns() const { return column_.get(); }
+  const double* values() const { return value_.get(); }
 
  private:
-  std::vector<std::int32_t> place_, column_;
-  std::vector<double> value_;
-  std::size_t size_ = 0;
+  std::vector<std::int32_t> place_;
+  std::unique_ptr<std::int32_t[]> column_;  // not initialised: only as much is touched as a row needs
+  std::unique_ptr<double[]> value_;
+  std::int32_t size_ = 0;
 };
 
-/// Rows 0 … rows with columns below `columns`, made by body(row, list or sum) and rounded to single precision.
+/// Rows 0 … rows with columns below `columns`, made by body(row, list or sum) and rounded to single precision; no rows
+/// at all where they would have more than `limit` entries.
 template <class Row, class Body>
-FloatRows build_rows(std::size_t rows, std::size_t columns, std::size_t rows_per_piece, Body&& body) {
+FloatRows build_rows(std::size_t rows, std::size_t columns, std::size_t rows_per_piece, Body&& body,
+                     std::int64_t limit = INT64_MAX) {
   struct Piece {
     std::vector<std::int32_t> count, column;
     std::vector<float> value;
@@ -66,9 +86,11 @@ FloatRows build_rows(std::size_t rows, std::size_t columns, std::size_t rows_per
   const std::size_t pieces = (rows + rows_per_piece - 1) / rows_per_piece;
   const std::size_t at_once = 1 + pieces / (4 * static_cast<std::size_t>(current_threads()));
   std::vector<Piece> made(pieces);
+  std::atomic<std::int64_t> entries = 0;  // beyond the limit in the end, or not, whichever thread comes first
   parallel_for(0, pieces, at_once, [&](std::size_t begin, std::size_t end) {
     Row sum(columns);
     for (std::size_t p = begin; p < end; ++p) {
+      if (entries > limit) return;
       Piece& piece = made[p];
       const std::size_t last = std::min(rows, (p + 1) * rows_per_piece);
       piece.count.reserve(rows_per_piece);
@@ -81,8 +103,10 @@ FloatRows build_rows(std::size_t rows, std::size_t columns, std::size_t rows_per
         for (std::size_t k = 0; k < size; ++k) piece.value[at + k] = static_cast<float>(sum.values()[k]);
         sum.clear();
       }
+      entries += static_cast<std::int64_t>(piece.column.size());
     }
   });
+  if (entries > limit) return {};
   std::vector<std::int64_t> start(pieces + 1, 0);
   for (std::size_t p = 0; p < pieces; ++p) start[p + 1] = start[p] + static_cast<std::int64_t>(made[p].column.size());
   FloatRows result{Array<std::int64_t>(rows + 1), Array<std::int32_t>(static_cast<std::size_t>(start[pieces])),

@@ -136,7 +136,8 @@ std::string solve_directly(Exec& exec, const SparseMatrix& a, SparseIteration& i
   const WholeTriangle whole = gather_triangle(exec.comm, a);
   Result<DirectSolver> solver = DirectSolver::factor(static_cast<int>(a.global_rows()), whole.first, whole.row,
                                                      whole.value, settings.direct_memory);
-  if (Status ok = exec.comm.agree(solver ? Status{} : Status{solver.error()}); !ok) return ok.error().message;
+  if (Status ok = exec.comm.agree(solver ? Status{} : Status{solver.error()}); !ok)
+    return "no direct solve: " + ok.error().message;
   std::vector<double> correction(static_cast<std::size_t>(a.global_rows()));
   const auto first = static_cast<std::size_t>(a.structure().rows.first());
   std::fill(x.begin(), x.end(), 0.0);

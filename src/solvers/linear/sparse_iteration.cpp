@@ -1,6 +1,7 @@
 // Conjugate gradients whose direction p is single precision and exactly what both x and r are updated with, so that r
 // stays the true residual to double rounding: y = A p in double, alpha = r·p / p·y, x += alpha p, r -= alpha y. The
 // next direction z - (z·y / p·y) p is conjugate to p whatever the rounding of the cycle that made z.
+#include <algorithm>
 #include <cmath>
 
 #include "base/assert.h"
@@ -9,7 +10,9 @@
 namespace aegir {
 namespace {
 
-constexpr int patience = 60;  // iterations without progress before giving up
+constexpr int patience = 60;            // iterations without progress before giving up
+constexpr double worth_keeping = 1e-3;  // share of |r|² of the iterate kept last at which the next one is kept
+constexpr std::size_t grain = 8192;
 
 }  // namespace
 
@@ -28,7 +31,15 @@ sparse::View<double> SparseIteration::view() const {
 
 double SparseIteration::evaluate(std::span<const double> x) {
   const SparseStructure& s = a_.structure();
-  std::copy(x.begin(), x.end(), whole_x_.begin());
+  if (!exec_.comm.any(std::any_of(x.begin(), x.end(), [](double v) { return v != 0; }))) {
+    parallel_for(0, x.size(), grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) r_[i] = scale_ * b_[i], single_[i] = static_cast<float>(r_[i]);
+    });
+    return squared_ = b_squared_;
+  }
+  parallel_for(0, x.size(), grain, [&](std::size_t begin, std::size_t end) {
+    std::copy(x.data() + begin, x.data() + end, whole_x_.data() + begin);
+  });
   s.ghosts.fill(exec_.comm, whole_x_.data());
   squared_ = block_sums<1>(exec_.comm, s, [&](std::size_t begin, std::size_t end, double* sums) {
     sums[0] = sparse::true_residual(view(), scale_, b_.data(), whole_x_.data(), r_.data(), begin, end);
@@ -55,7 +66,7 @@ std::string SparseIteration::step(AggregationHierarchy& cycle, std::span<double>
     if (!(sums[0] > 0)) return "the preconditioner broke down";
     beta = -sums[1] / curvature_;
   }
-  parallel_for(0, a_.rows(), 8192, [&](std::size_t begin, std::size_t end) {
+  parallel_for(0, a_.rows(), grain, [&](std::size_t begin, std::size_t end) {
     sparse::new_direction(static_cast<float>(beta), z, p_.data(), begin, end);
   });
   s.ghosts.fill(exec_.comm, p_.data());
@@ -81,13 +92,30 @@ std::string SparseIteration::step(AggregationHierarchy& cycle, std::span<double>
   return std::isfinite(squared_) ? "" : "numbers grew out of range";
 }
 
+void SparseIteration::keep(std::span<const double> x) {
+  kept_.resize(x.size());
+  parallel_for(0, x.size(), grain, [&](std::size_t begin, std::size_t end) {
+    std::copy(x.data() + begin, x.data() + end, kept_.data() + begin);
+  });
+  kept_squared_ = squared_;
+}
+
+void SparseIteration::restore_best(std::span<double> x) {
+  if (kept_.size() == x.size() && !(evaluate(x) <= kept_squared_)) {
+    std::copy(kept_.begin(), kept_.end(), x.begin());
+    evaluate(x);
+  }
+}
+
 std::string SparseIteration::run(AggregationHierarchy& cycle, std::span<double> x, double target, int max_iterations) {
   double best = squared_, last_true = squared_;
   int since_best = 0;
   bool fresh = true;
+  keep(x);
   while (iterations_ < max_iterations) {
     if (std::string trouble = step(cycle, x, fresh); !trouble.empty()) return trouble;
     fresh = false;
+    if (squared_ < worth_keeping * kept_squared_ && squared_ > target) keep(x);
     if (squared_ <= target) {
       if (evaluate(x) <= target) return "";
       if (squared_ > 0.25 * last_true) return "rounding keeps the residual from falling further";

@@ -29,15 +29,41 @@ inline T row_times(const View<T>& a, std::size_t r, const X* __restrict x) {
   return (s0 + s1) + (s2 + s3);
 }
 
+/// sum = a slice times x.
+__attribute__((always_inline)) inline void slice_times(const Slices& a, std::size_t s, const float* __restrict x,
+                                                       float* __restrict sum) {
+  const std::int32_t* __restrict column = a.column + a.start[s];
+  const float* __restrict value = a.value + a.start[s];
+  const auto count = static_cast<std::size_t>(a.start[s + 1] - a.start[s]);
+  for (std::size_t l = 0; l < slice_rows; ++l) sum[l] = 0;
+  for (std::size_t k = 0; k < count; k += slice_rows)
+    for (std::size_t l = 0; l < slice_rows; ++l) sum[l] += value[k + l] * x[column[k + l]];
+}
+
+/// body(row, lane) for the rows of a slice.
+template <class Body>
+__attribute__((always_inline)) inline void for_lanes(const Slices& a, std::size_t s, Body&& body) {
+  const std::size_t row = s * slice_rows;
+  if (row + slice_rows <= a.rows)
+    for (std::size_t l = 0; l < slice_rows; ++l) body(row + l, l);
+  else
+    for (std::size_t l = 0; row + l < a.rows; ++l) body(row + l, l);
+}
+
 }  // namespace
 
-void chebyshev_step(View<float> a, const float* __restrict inverse_diagonal, const float* __restrict b,
-                    const float* __restrict x, float* __restrict step, float* __restrict result, float c, float e,
-                    std::size_t begin, std::size_t end) {
-  for (std::size_t r = begin; r < end; ++r) {
-    const float s = c * step[r] + e * inverse_diagonal[r] * (b[r] - row_times(a, r, x));
-    step[r] = s;
-    result[r] = x[r] + s;
+AEGIR_HOT void chebyshev_step(Slices a, const float* __restrict inverse_diagonal, const float* __restrict b,
+                              const float* __restrict x, float* __restrict step, float* __restrict result, float c,
+                              float e, std::size_t begin, std::size_t end) {
+  for (std::size_t s = begin; s < end; ++s) {
+    float sum[slice_rows];
+    slice_times(a, s, x, sum);
+    for_lanes(
+        a, s, [&](std::size_t r, std::size_t l) __attribute__((always_inline)) {
+          const float next = c * step[r] + e * inverse_diagonal[r] * (b[r] - sum[l]);
+          step[r] = next;
+          result[r] = x[r] + next;
+        });
   }
 }
 
@@ -47,17 +73,27 @@ AEGIR_HOT void chebyshev_start(const float* __restrict inverse_diagonal, const f
   for (std::size_t r = begin; r < end; ++r) x[r] = step[r] = e * inverse_diagonal[r] * b[r];
 }
 
-void residual(View<float> a, const float* __restrict b, const float* __restrict x, float* __restrict result,
-              std::size_t begin, std::size_t end) {
-  for (std::size_t r = begin; r < end; ++r) result[r] = b[r] - row_times(a, r, x);
+AEGIR_HOT void residual(Slices a, const float* __restrict b, const float* __restrict x, float* __restrict result,
+                        std::size_t begin, std::size_t end) {
+  for (std::size_t s = begin; s < end; ++s) {
+    float sum[slice_rows];
+    slice_times(a, s, x, sum);
+    for_lanes(
+        a, s, [&](std::size_t r, std::size_t l) __attribute__((always_inline)) { result[r] = b[r] - sum[l]; });
+  }
 }
 
 void apply(View<float> a, const float* __restrict x, float* __restrict y, std::size_t begin, std::size_t end) {
   for (std::size_t r = begin; r < end; ++r) y[r] = row_times(a, r, x);
 }
 
-void apply_add(View<float> a, const float* __restrict x, float* __restrict y, std::size_t begin, std::size_t end) {
-  for (std::size_t r = begin; r < end; ++r) y[r] += row_times(a, r, x);
+AEGIR_HOT void apply_add(Slices a, const float* __restrict x, float* __restrict y, std::size_t begin, std::size_t end) {
+  for (std::size_t s = begin; s < end; ++s) {
+    float sum[slice_rows];
+    slice_times(a, s, x, sum);
+    for_lanes(
+        a, s, [&](std::size_t r, std::size_t l) __attribute__((always_inline)) { y[r] += sum[l]; });
+  }
 }
 
 void multiply(View<double> a, const float* __restrict p, const double* __restrict r, double* __restrict y,

@@ -1,10 +1,14 @@
-// Inner loops of the sparse solver, over rows [begin, end). Bytes per row for n entries in a row, vectors that are
-// gathered counted once, written ones twice:
-//   chebyshev_step      8 n + 40   (row start 8, b 4, 1/d 4, x 4, step 12, new x 8)
-//   residual            8 n + 24
-//   apply / apply_add   8 n + 20 / 8 n + 20 plus 4 per column
-//   multiply (double)  12 n + 28   (row start 8, p 4, result 16)
-//   advance            60          (p 4, A p 8, x 24, r 24), and 8 for r in single precision
+// Inner loops of the sparse solver. Bytes per row for n entries in a row (padding included), vectors that are gathered
+// counted once, written ones twice:
+//   chebyshev_step      8 n + 36   (b 4, 1/d 4, x 4, step 12, new x 8, slice start)
+//   residual            8 n + 20
+//   apply_add           8 n + 16 plus 4 per column
+//   apply               8 n + 20
+//   multiply (double)  12 n + 36   (row start 8, p 4, r 8, result 16)
+//   advance            68          (p 4, A p 8, x 24, r 24, r in single precision 8)
+//
+// The cycle's matrices are kept in slices of 16 rows, entry by entry across the slice, so that rows are summed side by
+// side; a row's entries are still added one after the other, and padding adds zeros.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +24,28 @@ struct View {
   const T* value;
 };
 
-/// step = c step + e D⁻¹ (b - A x); result = x + step.
-void chebyshev_step(View<float> a, const float* inverse_diagonal, const float* b, const float* x, float* step,
-                    float* result, float c, float e, std::size_t begin, std::size_t end);
+inline constexpr std::size_t slice_rows = 16;
+
+/// A matrix in slices: entry k of row 16 s + l stands at start[s] + 16 k + l.
+struct Slices {
+  const std::int64_t* start;
+  const std::int32_t* column;
+  const float* value;
+  std::size_t rows;
+};
+
+/// step = c step + e D⁻¹ (b - A x); result = x + step; over slices [begin, end).
+void chebyshev_step(Slices a, const float* inverse_diagonal, const float* b, const float* x, float* step, float* result,
+                    float c, float e, std::size_t begin, std::size_t end);
 /// x = step = e D⁻¹ b: the first step from zero.
 void chebyshev_start(const float* inverse_diagonal, const float* b, float* step, float* x, float e, std::size_t begin,
                      std::size_t end);
-/// result = b - A x.
-void residual(View<float> a, const float* b, const float* x, float* result, std::size_t begin, std::size_t end);
+/// result = b - A x; over slices [begin, end).
+void residual(Slices a, const float* b, const float* x, float* result, std::size_t begin, std::size_t end);
 /// y = A x.
 void apply(View<float> a, const float* x, float* y, std::size_t begin, std::size_t end);
-/// y += A x.
-void apply_add(View<float> a, const float* x, float* y, std::size_t begin, std::size_t end);
+/// y += A x; over slices [begin, end).
+void apply_add(Slices a, const float* x, float* y, std::size_t begin, std::size_t end);
 
 /// y = A p in double precision; sums[0] = p·y, sums[1] = p·r, in the order of one block.
 void multiply(View<double> a, const float* p, const double* r, double* y, std::size_t begin, std::size_t end,

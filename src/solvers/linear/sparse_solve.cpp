@@ -13,6 +13,12 @@ bool finite(Comm& comm, std::span<const double> x) {
   return !comm.any(!good);
 }
 
+void multiply_by(std::span<double> x, double factor) {
+  parallel_for(0, x.size(), 8192, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) x[i] *= factor;
+  });
+}
+
 double relative(double squared, double b_squared) {
   return b_squared > 0 ? std::sqrt(squared / b_squared) : std::sqrt(squared);
 }
@@ -20,7 +26,9 @@ double relative(double squared, double b_squared) {
 /// Direct solve after an iteration that failed for a reason; the better of both results stays in x.
 void fall_back(Exec& exec, const SparseMatrix& a, SparseIteration& iteration, std::span<double> x, double target,
                const AggregationSettings& settings, SolveReport& report) {
-  const double reached = iteration.evaluate(x);
+  iteration.restore_best(x);
+  const double reached = iteration.residual();
+  report.residual = relative(reached, iteration.right_hand_side());
   if (reached <= target) {
     report.converged = true;
     return;
@@ -55,7 +63,6 @@ void solve_scaled(Exec& exec, const SparseMatrix& a, std::span<const double> b, 
     report.converged = true;
     return;
   }
-  const std::vector<double> start_x(x.begin(), x.end());
   AggregationHierarchy hierarchy(exec, a, settings);
   report.setup_seconds = watch.seconds();
   report.trouble = iteration.run(hierarchy, x, target, settings.max_iterations);
@@ -63,7 +70,6 @@ void solve_scaled(Exec& exec, const SparseMatrix& a, std::span<const double> b, 
   report.residual = relative(iteration.residual(), iteration.right_hand_side());
   report.converged = report.trouble.empty();
   if (report.converged) return;
-  if (!finite(exec.comm, x) || !(iteration.evaluate(x) <= start)) std::copy(start_x.begin(), start_x.end(), x.begin());
   fall_back(exec, a, iteration, x, target, settings, report);
 }
 
@@ -86,9 +92,9 @@ SolveReport solve_sparse(Exec& exec, const SparseMatrix& a, std::span<const doub
   } else {
     // b near one by a power of two, so that neither its square nor single precision runs out of range.
     const double scale = std::ldexp(1.0, -std::ilogb(largest_b));
-    for (double& v : x) v *= scale;
+    multiply_by(x, scale);
     solve_scaled(exec, a, b, x, scale, settings, report);
-    for (double& v : x) v /= scale;
+    multiply_by(x, 1 / scale);
   }
   report.seconds = watch.seconds();
   return report;

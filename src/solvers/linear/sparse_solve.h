@@ -54,12 +54,16 @@ class SparseIteration {
   /// Iterates until |r|² <= target holds for the true residual; says what kept it from that.
   std::string run(AggregationHierarchy& cycle, std::span<double> x, double target, int max_iterations);
 
+  /// After trouble: goes back to the best iterate that was kept, if x is worse.
+  void restore_best(std::span<double> x);
+
   int iterations() const { return iterations_; }
   double residual() const { return squared_; }  ///< |r|² of the last evaluation or step
   const Array<double>& r() const { return r_; }
 
  private:
   std::string step(AggregationHierarchy& cycle, std::span<double> x, bool fresh);
+  void keep(std::span<const double> x);
   sparse::View<double> view() const;
 
   Exec& exec_;
@@ -67,8 +71,9 @@ class SparseIteration {
   std::span<const double> b_;
   double scale_, b_squared_ = 0, squared_ = 0;
   double curvature_ = 0;  // p·Ap of the last step
+  double kept_squared_ = 0;
   int iterations_ = 0;
-  Array<double> r_, y_, whole_x_;
+  Array<double> r_, y_, whole_x_, kept_;
   Array<float> p_, single_;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -253,6 +254,43 @@ TEST(Sparse, TinyWeightsAndManyPools) {
   const Solved s = solve(system, {.tolerance = 1e-8});
   EXPECT_TRUE(s.report.converged) << s.report.trouble;
   EXPECT_LE(true_residual(system, s.x), 1.001e-8);
+}
+
+/// The Laplacian of a graph, plus `sink` on the diagonal.
+TestSystem graph_system(int rows, const std::vector<std::pair<int, int>>& edges, double sink) {
+  std::vector<std::vector<std::int64_t>> neighbours(static_cast<std::size_t>(rows));
+  for (const auto& [a, b] : edges)
+    neighbours[static_cast<std::size_t>(a)].push_back(b), neighbours[static_cast<std::size_t>(b)].push_back(a);
+  TestSystem system;
+  for (int r = 0; r < rows; ++r) {
+    for (const std::int64_t c : neighbours[static_cast<std::size_t>(r)]) system.add(c, -1);
+    system.add(r, static_cast<double>(neighbours[static_cast<std::size_t>(r)].size()) + sink);
+    system.end_row(std::sin(3.0 * r));
+    if (r % 100 == 99) system.end_block();
+  }
+  if (system.block.back() != rows) system.end_block();
+  return system;
+}
+
+TEST(Sparse, ChainsStarsAndGraphsWithoutGeometry) {
+  constexpr int rows = 20'000;
+  std::vector<std::pair<int, int>> chain, star, random;
+  for (int r = 1; r < rows; ++r) {
+    chain.push_back({r - 1, r});
+    star.push_back({0, r});
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      const int other = static_cast<int>(Random(9, static_cast<std::uint64_t>(r), 0, Purpose::test).bits(k) % rows);
+      if (other != r) random.push_back({r, other});
+    }
+  }
+  for (const auto* edges : {&chain, &star, &random}) {
+    const TestSystem system = graph_system(rows, *edges, 1e-3);
+    const Solved s = solve(system, {.tolerance = 1e-6});
+    EXPECT_TRUE(s.report.converged) << s.report.trouble;
+    EXPECT_EQ(s.report.method, SolveMethod::aggregation_cg) << s.report.trouble;
+    EXPECT_LE(true_residual(system, s.x), 1.001e-6);
+    RecordProperty("iterations", s.report.iterations);
+  }
 }
 
 TEST(SparseMatrix, EntriesInAnyOrderAddUp) {

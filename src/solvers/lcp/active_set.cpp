@@ -1,0 +1,190 @@
+#include "solvers/lcp/active_set.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "domain/for_each_bucket.h"
+#include "solvers/lcp/held_network.h"
+
+namespace aegir {
+
+ActiveSet::ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& settings)
+    : exec_(exec),
+      problem_(problem),
+      settings_(settings),
+      level_(problem.level),
+      topology_(problem.level.topology()),
+      held_(topology_.total_count(), bucket_cells),
+      correction_(topology_.total_count(), bucket_cells),
+      rhs_(topology_.local_count(), bucket_cells),
+      residual_(at(topology_.local_count()) * sizeof(double)),
+      delta_(at(topology_.total_count()) * sizeof(double)),
+      bounded_(static_cast<std::size_t>(topology_.local_count()), 0),
+      sums_(static_cast<std::size_t>(topology_.local_count()), 0.0) {}
+
+/// All buckets with unknowns, on all threads.
+template <class Body>
+void ActiveSet::for_buckets(const Body& body) {
+  for (int colour = 0; colour < 2; ++colour) {
+    const auto buckets = level_.buckets(colour);
+    parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
+    });
+  }
+}
+
+double ActiveSet::sum(const std::vector<double>& parts) {
+  return exact_sum(exec_, topology_, [&](const Bucket& b) { return parts[static_cast<std::size_t>(b.index)]; });
+}
+
+/// x = max(x, l) in one bucket.
+void ActiveSet::lift(int b) {
+  if (!bounded_[static_cast<std::size_t>(b)]) return;
+  for (int c = 0; c < bucket_cells; ++c)
+    if (bound(b)[c] > no_bound) x(b)[c] = std::max(x(b)[c], static_cast<double>(bound(b)[c]));
+}
+
+/// Finds the buckets with bounds, makes x feasible and evaluates |b|.
+void ActiveSet::start() {
+  for_buckets([&](int b) {
+    const NetworkBucket* n = level_.bucket_operator(b).network;
+    const float* rhs = problem_.rhs + at(b);
+    double square = 0;
+    bool any = false;
+    for (int c = 0; c < bucket_cells; ++c) {
+      const bool unknown = !n || n->relax[c] > 0;
+      if (!unknown || !std::isfinite(x(b)[c])) x(b)[c] = 0;
+      if (!unknown) continue;
+      any |= bound(b)[c] > no_bound;
+      square += static_cast<double>(rhs[c]) * static_cast<double>(rhs[c]);
+    }
+    bounded_[static_cast<std::size_t>(b)] = any;
+    sums_[static_cast<std::size_t>(b)] = square;
+    lift(b);
+  });
+  norm_ = std::sqrt(sum(sums_));
+}
+
+/// r = b - A x, and the relative complementarity residual.
+double ActiveSet::evaluate() {
+  network_residual(exec_, level_, {problem_.rhs, problem_.x}, r(0));
+  for_buckets([&](int b) {
+    const double *xs = x(b), *rs = r(b);
+    const float* l = bound(b);
+    double square = 0;
+    if (bounded_[static_cast<std::size_t>(b)]) {
+      for (int c = 0; c < bucket_cells; ++c) {
+        const double defect = l[c] > no_bound ? std::min(xs[c] - static_cast<double>(l[c]), -rs[c]) : rs[c];
+        square += defect * defect;
+      }
+    } else {
+      for (int c = 0; c < bucket_cells; ++c) square += rs[c] * rs[c];
+    }
+    sums_[static_cast<std::size_t>(b)] = square;
+  });
+  const double defect = std::sqrt(sum(sums_));
+  return norm_ > 0 ? defect / norm_ : defect;
+}
+
+/// Projected relaxation of x by a correction that starts at zero; r holds the residual.
+void ActiveSet::sweep() {
+  for_buckets([&](int b) {
+    std::fill_n(correction_.at(b), bucket_cells, 0.0f);
+    for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
+  });
+  for (int pass = 0; pass < 2 * settings_.sweeps; ++pass) {
+    correction_.exchange(exec_, topology_);
+    const auto buckets = level_.buckets(pass & 1);
+    parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+      UnknownTile tile;
+      alignas(64) float least[bucket_cells];
+      for (std::size_t i = begin; i < end; ++i) {
+        const int b = buckets[i];
+        const BucketOperator a = level_.bucket_operator(b);
+        load_bucket(tile, topology_, b, correction_.data(), a);
+        if (bounded_[static_cast<std::size_t>(b)]) {
+          for (int c = 0; c < bucket_cells; ++c) {
+            const float l = bound(b)[c];
+            const bool unknown = !a.network || a.network->relax[c] > 0;
+            least[c] = l > no_bound && unknown ? static_cast<float>(static_cast<double>(l) - x(b)[c]) : no_bound;
+          }
+          relax_projected(tile, rhs_.at(b), a, least, 3);
+        } else {
+          relax(tile, rhs_.at(b), a, 3, false);
+        }
+        store_own(tile, correction_.at(b));
+      }
+    });
+  }
+  for_buckets([&](int b) {
+    for (int c = 0; c < bucket_cells; ++c) x(b)[c] += static_cast<double>(correction_.at(b)[c]);
+    lift(b);
+  });
+}
+
+/// Holds the cells that are at their bound and pressed against it. True when the set changed.
+bool ActiveSet::hold_cells() {
+  std::atomic<bool> changed{!free_};
+  for_buckets([&](int b) {
+    if (!bounded_[static_cast<std::size_t>(b)]) return;
+    float* held = held_.at(b);
+    bool differs = false;
+    for (int c = 0; c < bucket_cells; ++c) {
+      const float l = bound(b)[c];
+      const float next = l > no_bound && x(b)[c] <= static_cast<double>(l) && r(b)[c] < 0 ? 1.0f : 0.0f;
+      differs |= next != held[c];
+      held[c] = next;
+    }
+    if (differs) changed = true;
+  });
+  if (!exec_.comm.any(changed)) return false;
+  held_.exchange(exec_, topology_);
+  return true;
+}
+
+/// Solves A d = r on the free cells, adds d to x and lifts x to its bounds.
+void ActiveSet::solve_free(SolveReport& report, double tolerance) {
+  Stopwatch watch;
+  if (hold_cells()) {
+    std::int64_t unknowns = 0;
+    std::vector<BucketShape> shapes = held_shapes(level_, held_, unknowns);
+    const auto load = [&](int b, NetworkTile& tile) {
+      PaddedTile<float, 4> held;
+      problem_.load(b, tile);
+      load_tile<Halo<4>>(held, topology_, b, const_cast<const float*>(held_.data()), 0.0f);
+      hold(tile, held.values);
+    };
+    free_ = std::make_unique<NetworkSolver>(exec_, level_.shared_topology(), std::move(shapes),
+                                            exec_.comm.sum(unknowns), load, Multigrid::Settings{.unit = level_.unit()});
+  }
+  report.setup_seconds += watch.seconds();
+  for_buckets([&](int b) {
+    for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
+  });
+  SolveReport round;
+  round.unknowns = report.unknowns;
+  free_->solve(exec_, {rhs_.data(), delta(0)}, {.tolerance = tolerance, .warm_start = false}, round);
+  report.iterations += round.iterations;
+  if (!round.trouble.empty()) report.trouble = round.trouble;
+  for_buckets([&](int b) {
+    if (free_->fine().kind(b) == BucketKind::empty) return;  // all of them held
+    for (int c = 0; c < bucket_cells; ++c) x(b)[c] += delta(b)[c];
+    lift(b);
+  });
+}
+
+void ActiveSet::run(SolveReport& report, double tolerance) {
+  start();
+  report.residual = evaluate();
+  for (int round = 0; round < settings_.max_rounds && report.residual > tolerance; ++round) {
+    sweep();
+    report.residual = evaluate();
+    if (report.residual <= tolerance) break;
+    solve_free(report, std::clamp(0.3 * tolerance / report.residual, 1e-9, settings_.round_tolerance));
+    report.residual = evaluate();
+    if (!std::isfinite(report.residual)) break;
+  }
+}
+
+}  // namespace aegir

@@ -1,0 +1,60 @@
+// An LCP on one level of a hierarchy, solved by rounds of projected sweeps and solves on the free cells.
+#pragma once
+
+#include <memory>
+
+#include "solvers/lcp/lcp.h"
+#include "solvers/linear/network_solve.h"
+
+namespace aegir {
+
+/// Below this a bound is none.
+inline constexpr float no_bound = -1e30f;
+
+/// What an LCP is made of: the level whose operator counts, how to load its network, and 512 values per bucket each.
+struct LcpProblem {
+  const Level& level;
+  TileLoader load;
+  const float* rhs = nullptr;
+  const float* bound = nullptr;
+  double* x = nullptr;  ///< with ghosts
+};
+
+class ActiveSet {
+ public:
+  ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& settings);
+
+  /// Brings x to `tolerance`, from whatever it holds; adds to the report's iterations and sets its residual.
+  /// Collective.
+  void run(SolveReport& report, double tolerance);
+
+ private:
+  std::size_t at(int b) const { return static_cast<std::size_t>(b) * bucket_cells; }
+  double* x(int b) { return problem_.x + at(b); }
+  double* r(int b) { return reinterpret_cast<double*>(residual_.data()) + at(b); }
+  double* delta(int b) { return reinterpret_cast<double*>(delta_.data()) + at(b); }
+  const float* bound(int b) const { return problem_.bound + at(b); }
+  template <class Body>
+  void for_buckets(const Body& body);
+  double sum(const std::vector<double>& parts);
+  void start();
+  double evaluate();
+  void lift(int b);
+  void sweep();
+  bool hold_cells();
+  void solve_free(SolveReport& report, double tolerance);
+
+  Exec& exec_;
+  const LcpProblem& problem_;
+  const LcpSettings& settings_;
+  const Level& level_;
+  const Topology& topology_;
+  BucketField held_, correction_, rhs_;
+  Buffer residual_, delta_;
+  std::vector<std::uint8_t> bounded_;  // buckets with any bound
+  std::vector<double> sums_;
+  double norm_ = 0;
+  std::unique_ptr<NetworkSolver> free_;
+};
+
+}  // namespace aegir

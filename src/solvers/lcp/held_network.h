@@ -1,0 +1,17 @@
+// A network in which some cells are held at a value: they are no unknowns any more, and their links become sinks of
+// their neighbours.
+#pragma once
+
+#include <vector>
+
+#include "solvers/linear/level.h"
+
+namespace aegir {
+
+/// Turns the links to held cells into sinks. `held` is 1 for a held cell and 0 for others, laid out like the tile.
+void hold(NetworkTile& tile, const float* held);
+
+/// What the buckets of a level become when cells are held: 512 values per bucket, with ghosts that are up to date.
+std::vector<BucketShape> held_shapes(const Level& level, const BucketField& held, std::int64_t& unknowns);
+
+}  // namespace aegir

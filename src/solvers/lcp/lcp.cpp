@@ -1,0 +1,112 @@
+#include "solvers/lcp/lcp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "solvers/lcp/active_set.h"
+#include "solvers/linear/pressure_network.h"
+
+namespace aegir {
+namespace {
+
+/// The same problem on all levels of the hierarchy without bounds: coarse ones give the finer ones their start.
+class Cascade {
+ public:
+  Cascade(Exec& exec, Multigrid& cycle, const LcpProblem& finest, const LcpSettings& settings)
+      : exec_(exec), cycle_(cycle), finest_(finest), settings_(settings) {}
+
+  void run(SolveReport& report) {
+    if (!settings_.warm_start) guess(0, finest_);
+    ActiveSet(exec_, finest_, settings_).run(report, settings_.tolerance);
+  }
+
+ private:
+  /// Fills x of a problem on level l from the solution on level l + 1.
+  void guess(int l, const LcpProblem& problem) {
+    const Level& fine = cycle_.level(l);
+    const Topology& t = fine.topology();
+    std::fill_n(problem.x, static_cast<std::size_t>(t.total_count()) * bucket_cells, 0.0);
+    if (l + 2 >= cycle_.level_count()) return;
+    const Level& coarse = cycle_.level(l + 1);
+    const Topology& up = coarse.topology();
+    cycle_.restrict_to(exec_, l, problem.rhs);
+    const BucketField& rhs = coarse.rhs;
+    const BucketField bounds = coarse_bounds(l, problem.bound);
+    Buffer x(static_cast<std::size_t>(up.total_count()) * bucket_cells * sizeof(double));
+    const auto load = [&](int b, NetworkTile& tile) { coarse.network->load(up, b, tile); };
+    const LcpProblem below{coarse, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
+    guess(l + 1, below);
+    SolveReport report;
+    report.unknowns = 1;
+    ActiveSet(exec_, below, settings_).run(report, std::max(settings_.tolerance, coarse_tolerance));
+    cycle_.prolong_from(exec_, l, below.x, problem.x);
+  }
+
+  /// A coarse cell is bounded where any of its eight fine cells is.
+  BucketField coarse_bounds(int l, const float* bound) {
+    const Level& fine = cycle_.level(l);
+    BucketField result(cycle_.level(l + 1).topology().local_count(), bucket_cells);
+    std::fill_n(result.data(), static_cast<std::size_t>(cycle_.level(l + 1).topology().local_count()) * bucket_cells,
+                2 * no_bound);
+    const auto block_of = [&](int b, float* block) {
+      for (int c = 0; c < 64; ++c) {
+        float greatest = 2 * no_bound;
+        for (int d = 0; d < 8; ++d)
+          greatest = std::max(
+              greatest, bound[static_cast<std::size_t>(b) * bucket_cells +
+                              static_cast<std::size_t>(cell_offset(
+                                  2 * (c >> 4) + (d >> 2), 2 * (c >> 2 & 3) + (d >> 1 & 1), 2 * (c & 3) + (d & 1)))]);
+        block[c] = greatest;
+      }
+    };
+    fine.to_parents(exec_, 64, block_of,
+                    [&](int up, int octant, const float* block) { write_octant(result.at(up), octant, block); });
+    return result;
+  }
+
+  static constexpr double coarse_tolerance = 1e-2;
+  Exec& exec_;
+  Multigrid& cycle_;
+  const LcpProblem& finest_;
+  const LcpSettings& settings_;
+};
+
+}  // namespace
+
+SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
+                      const CellChannel<float>& lower, const LcpSettings& settings) {
+  Stopwatch watch;
+  SolveReport report;
+  const PressureOutline outline = aegir::outline(exec, volume, channels);
+  report.unknowns = outline.unknowns;
+  if (!outline.trouble.empty()) {
+    report.trouble = outline.trouble + "; the pressure was left as it is";
+    report.seconds = report.setup_seconds = watch.seconds();
+    return report;
+  }
+  report.method = SolveMethod::active_set;
+  const PressureTiles tiles(exec, volume, channels);
+  const auto load = [&](int b, NetworkTile& tile) { tiles.load(b, tile); };
+  NetworkSolver full(exec, volume.shared_topology(), outline.shapes, outline.unknowns, load, {.keep_networks = true});
+  report.pools = full.pools().count(), report.closed_pools = full.pools().closed();
+  report.setup_seconds = watch.seconds();
+  volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),
+      volume.write(channels.pressure).prepare(exec);
+  const LcpProblem problem{full.fine(), load, volume.store(channels.rhs.name).plane<float>(0),
+                           volume.store(lower.name).plane<float>(0),
+                           volume.store(channels.pressure.name).plane<double>(0)};
+  Cascade(exec, full.cycle(), problem, settings).run(report);
+  volume.store(channels.pressure.name).ghosts_valid = false;
+  report.converged = report.residual <= settings.tolerance;
+  if (report.converged)
+    report.trouble.clear();
+  else if (report.trouble.empty())
+    report.trouble = fmt::format("after {} rounds the complementarity residual is {:.1e} instead of {:.1e}",
+                                 settings.max_rounds, report.residual, settings.tolerance);
+  report.seconds = watch.seconds();
+  return report;
+}
+
+}  // namespace aegir

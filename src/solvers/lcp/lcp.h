@@ -1,0 +1,32 @@
+// Pressure that may not pull: the linear complementarity problem of liquid that separates from solids.
+//
+//   x >= l,  A x - b >= 0,  one of the two an equality          in cells with a bound
+//   A x = b                                                      in all others
+//
+// Loki's predictor and corrector [Lesser et al. 2022, Algorithm 2] is one round of this: a solve, then projected
+// Gauss–Seidel. Here rounds go on until the set of cells held at their bound no longer changes: a few projected sweeps
+// find the set, multigrid conjugate gradients solve for the cells that are free, and for the matrices of pressure
+// systems that settles [Hintermüller, Ito, Kunisch 2002]. The first guess comes from the same problem on the coarse
+// levels of the hierarchy, where rounds cost next to nothing.
+//
+//   const SolveReport report = solve_lcp(exec, volume, {area, distance, rhs, pressure}, lower, {.tolerance = 1e-4});
+#pragma once
+
+#include "solvers/linear/pressure.h"
+
+namespace aegir {
+
+struct LcpSettings {
+  double tolerance = 1e-4;  ///< of |min(x - l, A x - b)| / |b|, where cells without a bound count |A x - b|
+  int max_rounds = 40;
+  bool warm_start = false;        ///< start from the pressure channel instead of the coarse levels
+  int sweeps = 2;                 ///< projected passes over all buckets between two solves
+  double round_tolerance = 0.05;  ///< how far a round's solve brings the residual of the free cells down
+};
+
+/// Solves with the bound `lower` per cell; anything below -1e30 means none. The report's residual is the
+/// complementarity residual, its iterations those of conjugate gradients in all rounds on the finest level. Collective.
+SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
+                      const CellChannel<float>& lower, const LcpSettings& settings = {});
+
+}  // namespace aegir
