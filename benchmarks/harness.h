@@ -88,5 +88,6 @@ std::string json(const Bench& bench);
 void register_domain(Registry& registry);
 void register_rebucket(Registry& registry);
 void register_particles(Registry& registry);
+void register_solver(Registry& registry);
 
 }  // namespace aegir::bench

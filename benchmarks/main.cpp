@@ -60,6 +60,7 @@ int run(const Options& o) {
   register_domain(registry);
   register_rebucket(registry);
   register_particles(registry);
+  register_solver(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

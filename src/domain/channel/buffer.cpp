@@ -37,4 +37,23 @@ void copy_around_caches(void* to, const void* from, std::size_t bytes) {
 
 void finish_copies_around_caches() { _mm_sfence(); }
 
+Buffer BufferPool::take(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  std::size_t best = free_.size();
+  for (std::size_t i = 0; i < free_.size(); ++i)
+    if (free_[i].capacity() >= bytes && free_[i].capacity() / 4 <= bytes + (1 << 16) &&
+        (best == free_.size() || free_[i].capacity() < free_[best].capacity()))
+      best = i;
+  if (best == free_.size()) return Buffer(bytes);
+  Buffer found = std::move(free_[best]);
+  free_[best] = std::move(free_.back());
+  free_.pop_back();
+  return found;
+}
+
+void BufferPool::give(Buffer buffer) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(std::move(buffer));
+}
+
 }  // namespace aegir

@@ -15,11 +15,11 @@ ActiveSet::ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& s
       settings_(settings),
       level_(problem.level),
       topology_(problem.level.topology()),
-      held_(topology_.total_count(), bucket_cells),
-      correction_(topology_.total_count(), bucket_cells),
-      rhs_(topology_.local_count(), bucket_cells),
-      residual_(at(topology_.local_count()) * sizeof(double)),
-      delta_(at(topology_.total_count()) * sizeof(double)),
+      held_(topology_.total_count(), bucket_cells, settings.memory),
+      correction_(topology_.total_count(), bucket_cells, settings.memory),
+      rhs_(topology_.local_count(), bucket_cells, settings.memory),
+      residual_(at(topology_.local_count()) * sizeof(double), settings.memory),
+      delta_(at(topology_.total_count()) * sizeof(double), settings.memory),
       bounded_(static_cast<std::size_t>(topology_.local_count()), 0),
       sums_(static_cast<std::size_t>(topology_.local_count()), 0.0) {}
 
@@ -155,8 +155,9 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
       load_tile<Halo<4>>(held, topology_, b, const_cast<const float*>(held_.data()), 0.0f);
       hold(tile, held.values);
     };
-    free_ = std::make_unique<NetworkSolver>(exec_, level_.shared_topology(), std::move(shapes),
-                                            exec_.comm.sum(unknowns), load, Multigrid::Settings{.unit = level_.unit()});
+    free_ =
+        std::make_unique<NetworkSolver>(exec_, level_.shared_topology(), std::move(shapes), exec_.comm.sum(unknowns),
+                                        load, Multigrid::Settings{.unit = level_.unit(), .memory = settings_.memory});
   }
   report.setup_seconds += watch.seconds();
   for_buckets([&](int b) {
@@ -164,7 +165,8 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   });
   SolveReport round;
   round.unknowns = report.unknowns;
-  free_->solve(exec_, {rhs_.data(), delta(0)}, {.tolerance = tolerance, .warm_start = false}, round);
+  free_->solve(exec_, {rhs_.data(), delta(0)},
+               {.tolerance = tolerance, .warm_start = false, .memory = settings_.memory}, round);
   report.iterations += round.iterations;
   if (!round.trouble.empty()) report.trouble = round.trouble;
   for_buckets([&](int b) {

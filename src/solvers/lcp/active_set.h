@@ -50,7 +50,7 @@ class ActiveSet {
   const Level& level_;
   const Topology& topology_;
   BucketField held_, correction_, rhs_;
-  Buffer residual_, delta_;
+  PooledBuffer residual_, delta_;
   std::vector<std::uint8_t> bounded_;  // buckets with any bound
   std::vector<double> sums_;
   double norm_ = 0;

@@ -34,7 +34,7 @@ class Cascade {
     cycle_.restrict_to(exec_, l, problem.rhs);
     const BucketField& rhs = coarse.rhs;
     const BucketField bounds = coarse_bounds(l, problem.bound);
-    Buffer x(static_cast<std::size_t>(up.total_count()) * bucket_cells * sizeof(double));
+    PooledBuffer x(static_cast<std::size_t>(up.total_count()) * bucket_cells * sizeof(double), settings_.memory);
     const auto load = [&](int b, NetworkTile& tile) { coarse.network->load(up, b, tile); };
     const LcpProblem below{coarse, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
     guess(l + 1, below);
@@ -89,7 +89,8 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   report.method = SolveMethod::active_set;
   const PressureTiles tiles(exec, volume, channels);
   const auto load = [&](int b, NetworkTile& tile) { tiles.load(b, tile); };
-  NetworkSolver full(exec, volume.shared_topology(), outline.shapes, outline.unknowns, load, {.keep_networks = true});
+  NetworkSolver full(exec, volume.shared_topology(), outline.shapes, outline.unknowns, load,
+                     {.memory = settings.memory, .keep_networks = true});
   report.pools = full.pools().count(), report.closed_pools = full.pools().closed();
   report.setup_seconds = watch.seconds();
   volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),

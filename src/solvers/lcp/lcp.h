@@ -21,6 +21,7 @@ struct LcpSettings {
   int max_rounds = 40;
   bool warm_start = false;        ///< start from the pressure channel instead of the coarse levels
   int sweeps = 2;                 ///< projected passes over all buckets between two solves
+  BufferPool* memory = nullptr;   ///< kept by the caller from solve to solve; saves clearing fresh pages
   double round_tolerance = 0.05;  ///< how far a round's solve brings the residual of the free cells down
 };
 

@@ -5,6 +5,7 @@
 // a longer polynomial where the rows' sums show that it is well conditioned (implicit steps: identity plus stiffness).
 #include "solvers/linear/aggregation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -37,7 +38,7 @@ double scale_of(Comm& comm, const SparseMatrix& matrix) {
           found[r / grain] = std::max(found[r / grain], matrix.values()[k]);
   });
   const double largest = comm.max(*std::max_element(found.begin(), found.end()));
-  return largest > 0 ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
+  return largest > 0 ? std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000)) : 1.0;
 }
 
 /// The matrix in single precision, without couplings between components: those cost as much as they help. Where the

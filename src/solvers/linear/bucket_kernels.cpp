@@ -11,7 +11,6 @@ namespace {
 
 using Line = Row<float>;
 typedef double Quad __attribute__((vector_size(32)));
-typedef float Four __attribute__((vector_size(16)));
 
 constexpr int tile_i = UnknownTile::side * UnknownTile::pitch, tile_j = UnknownTile::pitch;
 constexpr int tile_origin = tile_i + tile_j + UnknownTile::lead;
@@ -33,20 +32,11 @@ inline LineD operator*(const LineD& a, double b) { return {a.low * b, a.high * b
 inline LineD fused(const LineD& a, const LineD& b, const LineD& c) {
   return {_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high)};
 }
-inline LineD load(const double* p) {
-  LineD v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-inline void store(double* p, const LineD& v) { std::memcpy(p, &v, sizeof v); }
-inline LineD widen(const float* p) {
-  Four low, high;
-  std::memcpy(&low, p, sizeof low), std::memcpy(&high, p + 4, sizeof high);
-  return {__builtin_convertvector(low, Quad), __builtin_convertvector(high, Quad)};
-}
+inline LineD load(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+inline void store(double* p, const LineD& v) { _mm256_storeu_pd(p, v.low), _mm256_storeu_pd(p + 4, v.high); }
+inline LineD widen(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))}; }
 inline LineD widen(const Line& v) {
-  const Four low = __builtin_shufflevector(v, v, 0, 1, 2, 3), high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
-  return {__builtin_convertvector(low, Quad), __builtin_convertvector(high, Quad)};
+  return {_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))};
 }
 
 /// Lanes in order: the same sum on every machine.
@@ -59,7 +49,8 @@ inline Line neighbours(const float* u) {
 }
 
 /// start - A u along one row of a bucket with its own coefficients.
-inline Line minus_product(const float* u, const NetworkBucket& n, int i, int j, const Line& c, const Line& start) {
+inline __attribute__((always_inline)) Line minus_product(const float* u, const NetworkBucket& n, int i, int j,
+                                                         const Line& c, const Line& start) {
   const float* z = n.z_row(i, j);
   Line x = fused_minus(load(n.x_row(i, j)), c - load(u - tile_i), start), y = load(n.sink + cell_offset(i, j, 0)) * c;
   x = fused_minus(load(n.x_row(i + 1, j)), c - load(u + tile_i), x);
@@ -71,7 +62,7 @@ inline Line minus_product(const float* u, const NetworkBucket& n, int i, int j, 
 }
 
 /// rhs plus the sum of links times neighbours along one row.
-inline Line pull(const float* u, const NetworkBucket& n, int i, int j, const Line& rhs) {
+inline __attribute__((always_inline)) Line pull(const float* u, const NetworkBucket& n, int i, int j, const Line& rhs) {
   const float* z = n.z_row(i, j);
   Line a = fused(load(n.x_row(i, j)), load(u - tile_i), rhs), b = load(n.x_row(i + 1, j)) * load(u + tile_i);
   a = fused(load(n.y_row(i, j)), load(u - tile_j), a);
@@ -81,30 +72,48 @@ inline Line pull(const float* u, const NetworkBucket& n, int i, int j, const Lin
   return a + b;
 }
 
-void relax_uniform(float* __restrict tile, const float* __restrict rhs, float unit, int sweeps, bool reverse) {
-  const float scale = 1 / unit;
-  constexpr float sixth = 1.0f / 6;
+/// Calls row(i, j) for the rows of one colour, then of the other, `sweeps` times. j is a constant wherever it is
+/// inlined, so that a row's neighbours and coefficients are at fixed distances.
+template <class Row>
+inline __attribute__((always_inline)) void by_colour(int sweeps, bool reverse, const Row& row) {
   for (int s = 0; s < 2 * sweeps; ++s) {
     const int colour = (s & 1) ^ (reverse ? 1 : 0);
-    for (int i = 0; i < 8; ++i)
-      for (int j = (i + colour) & 1; j < 8; j += 2) {
-        float* u = tile + tile_origin + i * tile_i + j * tile_j;
-        store_row(u, (load(rhs + cell_offset(i, j, 0)) * scale + neighbours(u)) * sixth);
-      }
+    for (int i = 0; i < 8; ++i) {
+      if ((i + colour) & 1)
+        row(i, 1), row(i, 3), row(i, 5), row(i, 7);
+      else
+        row(i, 0), row(i, 2), row(i, 4), row(i, 6);
+    }
   }
+}
+
+/// Calls row(i, j) for all rows.
+template <class Row>
+inline __attribute__((always_inline)) void by_row(const Row& row) {
+  for (int i = 0; i < 8; ++i) row(i, 0), row(i, 1), row(i, 2), row(i, 3), row(i, 4), row(i, 5), row(i, 6), row(i, 7);
+}
+
+#define AEGIR_ROW [&](int i, int j) __attribute__((always_inline))
+
+void relax_uniform(float* __restrict tile, const float* __restrict rhs, float unit, int sweeps, bool reverse) {
+  const Line scale = Line{} + 1 / unit;
+  constexpr float sixth = 1.0f / 6;
+  by_colour(
+      sweeps, reverse, AEGIR_ROW {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        store_row(u, fused(load(rhs + cell_offset(i, j, 0)), scale, neighbours(u)) * sixth);
+      });
 }
 
 /// The same with closed sides: the values beyond them follow those inside.
 void relax_closed(float* __restrict tile, const float* __restrict rhs, float unit, Sides closed, int sweeps,
                   bool reverse) {
-  const float scale = 1 / unit;
+  const Line scale = Line{} + 1 / unit;
   constexpr float sixth = 1.0f / 6;
-  for (int s = 0; s < 2 * sweeps; ++s) {
-    const int colour = (s & 1) ^ (reverse ? 1 : 0);
-    for (int i = 0; i < 8; ++i)
-      for (int j = (i + colour) & 1; j < 8; j += 2) {
+  by_colour(
+      sweeps, reverse, AEGIR_ROW {
         float* u = tile + tile_origin + i * tile_i + j * tile_j;
-        const Line next = (load(rhs + cell_offset(i, j, 0)) * scale + neighbours(u)) * sixth;
+        const Line next = fused(load(rhs + cell_offset(i, j, 0)), scale, neighbours(u)) * sixth;
         store_row(u, next);
         if (i == 0 && (closed & 1)) store_row(u - tile_i, next);
         if (i == 7 && (closed & 2)) store_row(u + tile_i, next);
@@ -112,76 +121,68 @@ void relax_closed(float* __restrict tile, const float* __restrict rhs, float uni
         if (j == 7 && (closed & 8)) store_row(u + tile_j, next);
         if (closed & 16) u[-1] = next[0];
         if (closed & 32) u[8] = next[7];
-      }
-  }
+      });
 }
 
 void relax_network(float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n, int sweeps,
                    bool reverse) {
-  for (int s = 0; s < 2 * sweeps; ++s) {
-    const int colour = (s & 1) ^ (reverse ? 1 : 0);
-    for (int i = 0; i < 8; ++i)
-      for (int j = (i + colour) & 1; j < 8; j += 2) {
+  by_colour(
+      sweeps, reverse, AEGIR_ROW {
         float* u = tile + tile_origin + i * tile_i + j * tile_j;
         const int c = cell_offset(i, j, 0);
-        // The damped rest of the old value first: it is the longest way.
         const Line rest = load(n.keep + c) * load(u);
         store_row(u, fused(load(n.relax + c), pull(u, n, i, j, load(rhs + c)), rest));
-      }
-  }
+      });
 }
 
 void residual_uniform(const float* __restrict tile, const float* __restrict rhs, float unit, float* __restrict out) {
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-      const int c = cell_offset(i, j, 0);
-      store_row(out + c, load(rhs + c) - (load(u) * 6.0f - neighbours(u)) * unit);
-    }
+  by_row(AEGIR_ROW {
+    const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+    const int c = cell_offset(i, j, 0);
+    store_row(out + c, load(rhs + c) - (load(u) * 6.0f - neighbours(u)) * unit);
+  });
 }
 
 void residual_network(const float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
                       float* __restrict out) {
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-      const int c = cell_offset(i, j, 0);
-      store_row(out + c, minus_product(u, n, i, j, load(u), load(rhs + c)));
-    }
+  by_row(AEGIR_ROW {
+    const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+    const int c = cell_offset(i, j, 0);
+    store_row(out + c, minus_product(u, n, i, j, load(u), load(rhs + c)));
+  });
 }
 
 double energy_uniform(const float* __restrict tile, float unit) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-      const Line own = load(u), part = own * (own * 6.0f - neighbours(u));
-      sum = sum + widen(part);
-    }
+  by_row(AEGIR_ROW {
+    const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+    const Line own = load(u), part = own * (own * 6.0f - neighbours(u));
+    sum = sum + widen(part);
+  });
   return unit * total(sum);
 }
 
 double energy_network(const float* __restrict tile, const NetworkBucket& n) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-      const Line own = load(u), part = own * minus_product(u, n, i, j, own, Line{});
-      sum = sum + widen(part);
-    }
+  by_row(AEGIR_ROW {
+    const float* u = tile + tile_origin + i * tile_i + j * tile_j;
+    const Line own = load(u), part = own * minus_product(u, n, i, j, own, Line{});
+    sum = sum + widen(part);
+  });
   return -total(sum);
 }
 
 /// A u along one row in double; `at(p)` loads eight values at p.
 template <class Load, class T>
-inline LineD product_uniform(const T* u, const Load& at, double unit) {
+inline __attribute__((always_inline)) LineD product_uniform(const T* u, const Load& at, double unit) {
   return (at(u) * 6.0 -
           (((at(u - tile_i) + at(u + tile_i)) + (at(u - tile_j) + at(u + tile_j))) + (at(u - 1) + at(u + 1)))) *
          unit;
 }
 
 template <class Load, class T>
-inline LineD product_network(const T* u, const NetworkBucket& n, int i, int j, const Load& at) {
+inline __attribute__((always_inline)) LineD product_network(const T* u, const NetworkBucket& n, int i, int j,
+                                                            const Load& at) {
   const float* z = n.z_row(i, j);
   const LineD c = at(u);
   LineD a = widen(n.sink + cell_offset(i, j, 0)) * c, b = widen(n.x_row(i, j)) * (c - at(u - tile_i));
@@ -198,55 +199,51 @@ constexpr auto from_double = [](const double* p) { return load(p); };
 
 double subtract_uniform(const float* __restrict tile, double unit, double alpha, double* __restrict r) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const int c = cell_offset(i, j, 0);
-      const LineD next =
-          load(r + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_float, unit) * alpha;
-      store(r + c, next);
-      sum = fused(next, next, sum);
-    }
+  by_row(AEGIR_ROW {
+    const int c = cell_offset(i, j, 0);
+    const LineD next =
+        load(r + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_float, unit) * alpha;
+    store(r + c, next);
+    sum = fused(next, next, sum);
+  });
   return total(sum);
 }
 
 double subtract_network(const float* __restrict tile, const NetworkBucket& n, double alpha, double* __restrict r) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const int c = cell_offset(i, j, 0);
-      const LineD next =
-          load(r + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float) * alpha;
-      store(r + c, next);
-      sum = fused(next, next, sum);
-    }
+  by_row(AEGIR_ROW {
+    const int c = cell_offset(i, j, 0);
+    const LineD next =
+        load(r + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float) * alpha;
+    store(r + c, next);
+    sum = fused(next, next, sum);
+  });
   return total(sum);
 }
 
 double true_uniform(const double* __restrict tile, const float* __restrict rhs, double unit, double* __restrict out) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const int c = cell_offset(i, j, 0);
-      const LineD r = widen(rhs + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_double, unit);
-      store(out + c, r);
-      sum = fused(r, r, sum);
-    }
+  by_row(AEGIR_ROW {
+    const int c = cell_offset(i, j, 0);
+    const LineD r = widen(rhs + c) - product_uniform(tile + tile_origin + i * tile_i + j * tile_j, from_double, unit);
+    store(out + c, r);
+    sum = fused(r, r, sum);
+  });
   return total(sum);
 }
 
 double true_network(const double* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
                     double* __restrict out) {
   LineD sum{};
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const int c = cell_offset(i, j, 0);
-      const LineD all =
-          widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
-      const Line unknown = load(n.relax + c) > Line{} ? Line{} + 1.0f : Line{};  // no unknown, no equation
-      const LineD r = all * widen(unknown);
-      store(out + c, r);
-      sum = fused(r, r, sum);
-    }
+  by_row(AEGIR_ROW {
+    const int c = cell_offset(i, j, 0);
+    const LineD all =
+        widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
+    const Line unknown = load(n.relax + c) > Line{} ? Line{} + 1.0f : Line{};  // no unknown, no equation
+    const LineD r = all * widen(unknown);
+    store(out + c, r);
+    sum = fused(r, r, sum);
+  });
   return total(sum);
 }
 
@@ -358,20 +355,19 @@ void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps
 }
 
 void relax_projected(UnknownTile& tile, const float* rhs, const BucketOperator& a, const float* least, int sweeps) {
-  const float scale = 1 / a.unit;
+  const Line scale = Line{} + 1 / a.unit;
   constexpr float sixth = 1.0f / 6;
-  for (int s = 0; s < 2 * sweeps; ++s) {
+  for (int half = 0; half < 2 * sweeps; ++half) {
     for (int i = 0; i < 8; ++i)
-      for (int j = (i + s) & 1; j < 8; j += 2) {
+      for (int j = (i + half) & 1; j < 8; j += 2) {
         float* u = tile.row(i, j);
         const int c = cell_offset(i, j, 0);
         Line next;
-        if (a.network)
-          next = fused(load(a.network->relax + c), pull(u, *a.network, i, j, load(rhs + c)),
-                       load(a.network->keep + c) * load(u));
+        if (const NetworkBucket* n = a.network)
+          next = fused(load(n->relax + c), pull(u, *n, i, j, load(rhs + c)), load(n->keep + c) * load(u));
         else
-          next = (load(rhs + c) * scale + neighbours(u)) * sixth;
-        store_row(u, next > load(least + c) ? next : load(least + c));
+          next = fused(load(rhs + c), scale, neighbours(u)) * sixth;
+        store_row(u, _mm256_max_ps(next, load(least + c)));
       }
     mirror(tile, a.closed);
   }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/simd.h"
+#include <immintrin.h>
 
 namespace aegir {
 namespace {
@@ -50,7 +50,7 @@ struct Step {
     return v;
   }
   static inline __attribute__((always_inline)) void put(float* p, const V& v) { __builtin_memcpy(p, &v, sizeof v); }
-  static inline __attribute__((always_inline)) V least(const V& a, const V& b) { return a < b ? a : b; }
+  static inline __attribute__((always_inline)) V least(const V& a, const V& b) { return _mm256_min_ps(a, b); }
 
   /// own and next of the eliminated cells of a row.
   inline __attribute__((always_inline)) void weigh(int e) const {
@@ -121,7 +121,7 @@ struct Step {
 // Tile index i = 4 is the bucket's first cell, slot 2 its first coarse cell. Slots 2 … 5 are wanted, with weights up to
 // slot 6 and everything one slot around.
 
-AEGIR_HOT void coarsen_x(const NetworkTile& tile, Scratch& s) {
+void coarsen_x(const NetworkTile& tile, Scratch& s) {
   using X = Step<0, plane, 2 * plane, 1, side, 2, 1>;
   const X x{tile, s};
   for (int i = 0; i < 14; i += 2) {
@@ -133,7 +133,7 @@ AEGIR_HOT void coarsen_x(const NetworkTile& tile, Scratch& s) {
   }
 }
 
-AEGIR_HOT void coarsen_y(Scratch& s) {
+void coarsen_y(Scratch& s) {
   using Y = Step<1, side, 2 * side, 0, plane, 2, 1>;
   const Y y{s.tile[0], s};
   for (int i = 0; i < 8; ++i)
@@ -146,7 +146,7 @@ AEGIR_HOT void coarsen_y(Scratch& s) {
 }
 
 /// Even cells of each row first, odd ones after them.
-AEGIR_HOT void split_z(const float* __restrict from, float* __restrict to) {
+void split_z(const float* __restrict from, float* __restrict to) {
   for (int i = 1; i < 8; ++i)
     for (int j = 1; j < 8; ++j) {
       const int row = i * plane + j * side;
@@ -154,7 +154,7 @@ AEGIR_HOT void split_z(const float* __restrict from, float* __restrict to) {
     }
 }
 
-AEGIR_HOT void coarsen_z(Scratch& s) {
+void coarsen_z(Scratch& s) {
   using Z = Step<2, 8, 1, 0, plane, 1, side>;
   const Z z{s.tile[0], s};
   for (int i = 1; i < 7; ++i)

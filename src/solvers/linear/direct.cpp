@@ -1,13 +1,14 @@
 // The matrix is scaled to a unit diagonal with powers of two before it is factorised, so that a pivot can be judged
 // by its size whatever the units and weights of a row are; the scaling itself does not round.
 //
-// Same bits: CHOLMOD and a BLAS on one thread repeat themselves on one kind of machine. OpenBLAS is therefore held to
-// one thread while it works for us. Its environment (OPENBLAS_CORETYPE) is read when it is loaded, before any code of
-// ours: the launcher's business, not ours.
+// Same bits: CHOLMOD and a BLAS on one thread repeat themselves on one kind of machine. OpenBLAS and OpenMP are
+// therefore held to one thread while they work for us. OpenBLAS's environment (OPENBLAS_CORETYPE) is read when it is
+// loaded, before any code of ours: the launcher's business, not ours.
 #include "solvers/linear/direct.h"
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -23,30 +24,38 @@ namespace {
 constexpr double smallest_pivot = 1e-14;    // of a unit diagonal; below it is rounding error of a singular matrix
 constexpr int one_ordering_limit = 10'000;  // rows up to which minimum degree is good enough and nothing else is tried
 
-/// Holds OpenBLAS, where that is the BLAS of the process, to one thread.
-class OneBlasThread {
+/// Holds the threads of other libraries, where the process has them, to one: OpenBLAS's own, and OpenMP's, of which
+/// CHOLMOD would start four beside ours (no active level of parallel regions is allowed).
+class OneThread {
  public:
-  OneBlasThread() {
-    if (get() && set()) before_ = get()(), set()(1);
+  OneThread() {
+    for (Knob& k : knobs_)
+      if (k.get && k.set) k.before = k.get(), k.set(k.one);
   }
-  ~OneBlasThread() {
-    if (get() && set()) set()(before_);
+  ~OneThread() {
+    for (const Knob& k : knobs_)
+      if (k.get && k.set) k.set(k.before);
   }
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
 
  private:
   using Get = int (*)();
   using Set = void (*)(int);
-  static Get get() {
-    static const Get function = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
-    return function;
+  struct Knob {
+    Get get;
+    Set set;
+    int one, before;
+  };
+  static Knob knob(const char* get, const char* set, int one) {
+    return {reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, get)), reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, set)), one, one};
   }
-  static Set set() {
-    static const Set function = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
-    return function;
+  static const std::array<Knob, 2>& known() {
+    static const std::array<Knob, 2> knobs{knob("openblas_get_num_threads", "openblas_set_num_threads", 1),
+                                           knob("omp_get_max_active_levels", "omp_set_max_active_levels", 0)};
+    return knobs;
   }
-  int before_ = 1;
+  std::array<Knob, 2> knobs_ = known();
 };
 
 /// One triangle of a matrix as the caller gave it.
@@ -200,7 +209,7 @@ Status DirectSolver::Factor::compute(const Triangle& a, const std::vector<double
   matrix.sorted = 0;
   matrix.packed = 1;
 
-  const OneBlasThread one_thread;
+  const OneThread one_thread;
   if (Status ok = analyse(matrix, memory_limit); !ok) return ok;
   cholmod_factorize(&matrix, factor, &common);
   if (common.status == CHOLMOD_OUT_OF_MEMORY || common.status == CHOLMOD_TOO_LARGE) return out_of_memory();
@@ -239,7 +248,7 @@ void DirectSolver::solve(std::span<const double> b, std::span<double> x) const {
   right.x = f.right_hand_side.data();
   right.xtype = CHOLMOD_REAL;
   right.dtype = CHOLMOD_DOUBLE;
-  const OneBlasThread one_thread;
+  const OneThread one_thread;
   const int solved = cholmod_solve2(CHOLMOD_A, f.factor, &right, nullptr, &f.x, nullptr, &f.y, &f.e, &f.common);
   AEGIR_ASSERT(solved && f.x, "a factor always solves");
   const auto* solution = static_cast<const double*>(f.x->x);

@@ -34,9 +34,9 @@ void write_octant(float* bucket, int octant, const float* block) {
       std::memcpy(bucket + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
 }
 
-BucketField::BucketField(int buckets, int values_per_bucket) : stride_(static_cast<std::size_t>(values_per_bucket)) {
-  const std::size_t bytes = static_cast<std::size_t>(buckets) * stride_ * sizeof(float);
-  memory_.reserve(bytes, 0);
+BucketField::BucketField(int buckets, int values_per_bucket, BufferPool* pool)
+    : memory_(static_cast<std::size_t>(buckets) * static_cast<std::size_t>(values_per_bucket) * sizeof(float), pool),
+      stride_(static_cast<std::size_t>(values_per_bucket)) {
   parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
     std::memset(data() + begin * stride_, 0, (end - begin) * stride_ * sizeof(float));
   });
@@ -46,10 +46,10 @@ void BucketField::exchange(Exec& exec, const Topology& topology) {
   if (exec.comm.size() > 1) exchange_halo(exec.comm, topology, memory_.data(), stride_ * sizeof(float));
 }
 
-NetworkFields::NetworkFields(const Topology& topology) {
+NetworkFields::NetworkFields(const Topology& topology, BufferPool* pool) {
   for (int a = 0; a < 3; ++a) {
-    link[a] = BucketField(topology.total_count(), bucket_cells);
-    sink[a] = BucketField(topology.total_count(), bucket_cells);
+    link[a] = BucketField(topology.total_count(), bucket_cells, pool);
+    sink[a] = BucketField(topology.total_count(), bucket_cells, pool);
   }
 }
 
@@ -155,8 +155,8 @@ void ParentPlan::send_down(Exec& exec, int count, FunctionRef<void(int, int, flo
 }
 
 Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit,
-             bool last, TileLoader load)
-    : topology_(std::move(topology)), shapes_(std::move(shapes)), unit_(unit) {
+             bool last, TileLoader load, BufferPool* pool)
+    : topology_(std::move(topology)), shapes_(std::move(shapes)), unit_(unit), pool_(pool) {
   const Topology& t = *topology_;
   for (int b = 0; b < t.local_count(); ++b) {
     const Vec3i c = t.key(b).coord;
@@ -169,11 +169,11 @@ Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<B
       if (kind(b) != BucketKind::empty) keys.push_back({{k.coord.x >> 1, k.coord.y >> 1, k.coord.z >> 1}, k.level + 1});
     }
     coarse_topology = Topology::build(t.spacing(), keys, t.partition(), exec.comm);
-    coarse_network = std::make_unique<NetworkFields>(*coarse_topology);
+    coarse_network = std::make_unique<NetworkFields>(*coarse_topology, pool);
     parents = ParentPlan(exec, t, *coarse_topology, shapes_);
-    partial = BucketField(t.total_count(), coarse_pitch);
+    partial = BucketField(t.total_count(), coarse_pitch, pool);
   }
-  unknown = BucketField(t.total_count(), bucket_cells);
+  unknown = BucketField(t.total_count(), bucket_cells, pool);
   build_operators(exec, last, load);
 }
 
@@ -253,8 +253,8 @@ void Level::build_operators(Exec& exec, bool last, TileLoader load) {
     work.push_back({static_cast<std::int32_t>(b), mixed ? networks++ : -1, coarsened ? blocks_wanted++ : -1});
     network_of_[b] = work.back().network, transfer_of_[b] = work.back().block;
   }
-  networks_.reserve(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), 0);
-  transfers_.reserve(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), 0);
+  networks_ = PooledBuffer(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), pool_);
+  transfers_ = PooledBuffer(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), pool_);
   std::vector<NetworkBlock> blocks(static_cast<std::size_t>(blocks_wanted));
   const std::vector<std::int32_t> block_of = transfer_of_;
   NetworkBlock inner{};

@@ -31,7 +31,7 @@ using TileLoader = FunctionRef<void(int bucket, NetworkTile& tile)>;
 class BucketField {
  public:
   BucketField() = default;
-  BucketField(int buckets, int values_per_bucket);
+  BucketField(int buckets, int values_per_bucket, BufferPool* pool = nullptr);
   float* at(int bucket) { return data() + static_cast<std::size_t>(bucket) * stride_; }
   const float* at(int bucket) const { return const_cast<BucketField*>(this)->at(bucket); }
   float* data() { return reinterpret_cast<float*>(memory_.data()); }
@@ -40,14 +40,14 @@ class BucketField {
   void exchange(Exec& exec, const Topology& topology);
 
  private:
-  Buffer memory_;
+  PooledBuffer memory_;
   std::size_t stride_ = 0;
 };
 
 /// Links and sinks of all buckets of a level while it is being built.
 struct NetworkFields {
   BucketField link[3], sink[3];
-  explicit NetworkFields(const Topology& topology);
+  NetworkFields(const Topology& topology, BufferPool* pool);
   void exchange(Exec& exec, const Topology& topology);
   /// The network around one bucket, zero where there is none.
   void load(const Topology& topology, int bucket, NetworkTile& tile) const;
@@ -95,7 +95,7 @@ class Level {
   /// `shapes` of the local buckets, `load` for the network around one. Unless it is the last, also makes the coarse
   /// topology and its network. Collective.
   Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit, bool last,
-        TileLoader load);
+        TileLoader load, BufferPool* pool = nullptr);
 
   const Topology& topology() const { return *topology_; }
   std::shared_ptr<const Topology> shared_topology() const { return topology_; }
@@ -134,7 +134,8 @@ class Level {
   std::vector<BucketShape> shapes_;
   float unit_;
   std::vector<std::int32_t> network_of_, transfer_of_;  // -1: uniform
-  Buffer networks_, transfers_;
+  PooledBuffer networks_, transfers_;
+  BufferPool* pool_;
   std::vector<std::int32_t> colours_[2];
 };
 

@@ -16,6 +16,8 @@ void for_buckets(std::span<const std::int32_t> buckets, const Body& body) {
   });
 }
 
+void book(Exec& exec, const char* label, const Stopwatch& watch) { exec.profile.kernel(label, watch.seconds(), 0); }
+
 void clear(UnknownTile& tile) { std::memset(tile.values, 0, sizeof tile.values); }
 
 void clear_own(UnknownTile& tile) {
@@ -76,7 +78,7 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
     return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
   };
   levels_.push_back(std::make_unique<Level>(exec, std::move(topology), std::move(shapes), settings_.unit,
-                                            is_last(0, unknowns), load));
+                                            is_last(0, unknowns), load, settings_.memory));
   while (levels_.back()->coarse_network) {
     Level& fine = *levels_.back();
     auto network = std::move(fine.coarse_network);
@@ -86,8 +88,8 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
     count = exec.comm.sum(count);
     const auto load_coarse = [&](int b, NetworkTile& tile) { network->load(*fine.coarse_topology, b, tile); };
     levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_shapes), unit,
-                                              is_last(level_count(), count), load_coarse));
-    levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells);
+                                              is_last(level_count(), count), load_coarse, settings_.memory));
+    levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells, settings_.memory);
     if (settings_.keep_networks) levels_.back()->network = std::move(network);
     unknowns = count;
   }
@@ -100,7 +102,11 @@ int Multigrid::sweeps(const Level& level, int b) const {
 }
 
 void Multigrid::begin(Exec& exec, RightHandSide first, RightHandSide again) {
-  if (level_count() > 1) return descend(exec, level(0), first, again);
+  if (level_count() > 1) {
+    Stopwatch watch;
+    descend(exec, level(0), first, again);
+    return book(exec, "multigrid.descend", watch);
+  }
   for (int colour = 0; colour < 2; ++colour)
     for_buckets(level(0).buckets(colour), [&](int b) {
       alignas(64) float scratch[bucket_cells];
@@ -116,13 +122,19 @@ void Multigrid::finish(Exec& exec, RightHandSide again, FunctionRef<void(int, co
 void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
   if (l + 1 == level_count()) return solve_last(exec, again, finished);
   Level &fine = level(l), &coarse = level(l + 1);
+  Stopwatch gathering;
   gather_coarse(exec, fine, coarse);
+  book(exec, "multigrid.transfer", gathering);
   const auto rhs = [&](int b, float*) -> const float* { return coarse.rhs.at(b); };
+  Stopwatch descending;
   if (l + 2 < level_count()) descend(exec, coarse, rhs, rhs);
+  book(exec, "multigrid.coarse", descending);
   correct_below(exec, l + 1, rhs, [](int, const float*) {});
   coarse.unknown.exchange(exec, coarse.topology());
   fetch_coarse(exec, fine, coarse);
+  Stopwatch ascending;
   ascend(exec, l, again, finished);
+  book(exec, l == 0 ? "multigrid.ascend" : "multigrid.coarse", ascending);
 }
 
 void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again) {

@@ -24,8 +24,9 @@ class Multigrid {
     int sweeps = 3;                      ///< relaxations of a uniform bucket before and after each coarse correction
     std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
     int most_levels = 16;
-    float unit = 1;              ///< link of a uniform bucket on the finest level
-    bool keep_networks = false;  ///< keep links and sinks of the coarse levels
+    float unit = 1;                ///< link of a uniform bucket on the finest level
+    BufferPool* memory = nullptr;  ///< where memory comes from and goes back to
+    bool keep_networks = false;    ///< keep links and sinks of the coarse levels
   };
 
   /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks.

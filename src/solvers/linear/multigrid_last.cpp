@@ -130,6 +130,7 @@ void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(in
   Level& level = *levels_.back();
   const Topology& t = level.topology();
   alignas(64) float scratch[bucket_cells];
+  Stopwatch watch;
   if (!direct_) {  // many unknowns that are hardly linked: relaxation is what they need
     for (int b = 0; b < t.total_count(); ++b) std::fill_n(level.unknown.at(b), bucket_cells, 0.0f);
     for (int pass = 0; pass < 32; ++pass) {
@@ -162,6 +163,7 @@ void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(in
     for (std::size_t i = 0; i < last_cells_.size(); ++i)
       level.unknown.data()[last_cells_[i]] = static_cast<float>(all[static_cast<std::size_t>(last_first_) + i]);
   }
+  exec.profile.kernel("multigrid.last", watch.seconds(), 0);
   for (int colour = 0; colour < 2; ++colour)
     for (const std::int32_t b : level.buckets(colour)) finished(b, level.unknown.at(b));
 }

@@ -47,8 +47,8 @@ class ConjugateGradients {
         pools_(solver.pools_),
         fine_(solver.cycle_.level(0)),
         topology_(fine_.topology()),
-        residual_(static_cast<std::size_t>(topology_.local_count()) * bucket_cells * sizeof(double)),
-        direction_(topology_.total_count(), bucket_cells),
+        residual_(static_cast<std::size_t>(topology_.local_count()) * bucket_cells * sizeof(double), settings.memory),
+        direction_(topology_.total_count(), bucket_cells, settings.memory),
         sums_(static_cast<std::size_t>(topology_.local_count()), 0.0) {}
 
   /// Iterates until the true residual is small enough, or says why not.
@@ -73,7 +73,7 @@ class ConjugateGradients {
   const Pools& pools_;
   Level& fine_;
   const Topology& topology_;
-  Buffer residual_;
+  PooledBuffer residual_;
   BucketField direction_;
   std::vector<double> sums_;
   double norm_b_ = 0, incompatible_ = 0;

@@ -13,7 +13,7 @@ void attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channel
   const PressureTiles tiles(exec, volume, channels);
   NetworkSolver solver(exec, volume.shared_topology(), outline.shapes, outline.unknowns,
                        [&](int b, NetworkTile& tile) { tiles.load(b, tile); },
-                       {.sweeps = settings.sweeps, .direct_unknowns = direct_unknowns});
+                       {.sweeps = settings.sweeps, .direct_unknowns = direct_unknowns, .memory = settings.memory});
   report.pools = solver.pools().count(), report.closed_pools = solver.pools().closed();
   report.setup_seconds += watch.seconds();
   exec.profile.kernel("pressure.setup", watch.seconds(), 0);

@@ -28,6 +28,7 @@ struct MultigridSettings {
   int max_iterations = 100;
   bool warm_start = true;              ///< start from the pressure channel instead of zero
   int sweeps = 3;                      ///< relaxations before and after each coarse correction
+  BufferPool* memory = nullptr;        ///< kept by the caller from solve to solve; saves clearing fresh pages
   std::int64_t direct_limit = 100000;  ///< largest system for the direct fail-safe
 };
 

@@ -1,5 +1,6 @@
 #include "solvers/linear/sparse_solve.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/assert.h"
@@ -44,7 +45,7 @@ void fall_back(Exec& exec, const SparseMatrix& a, SparseIteration& iteration, st
     if (!(direct < reached)) std::copy(iterate.begin(), iterate.end(), x.begin());
     if (looks_unsymmetric(exec.comm, a)) report.trouble += "; the matrix is not symmetric";
   }
-  report.residual = relative(std::min(direct, reached), iteration.right_hand_side());
+  report.residual = relative(direct < reached ? direct : reached, iteration.right_hand_side());
 }
 
 void solve_scaled(Exec& exec, const SparseMatrix& a, std::span<const double> b, std::span<double> x, double scale,
@@ -84,18 +85,24 @@ SolveReport solve_sparse(Exec& exec, const SparseMatrix& a, std::span<const doub
   if (!finite(exec.comm, x)) std::fill(x.begin(), x.end(), 0.0);
   double largest_b = 0;
   report.trouble = find_trouble(exec.comm, a, b, largest_b);
-  if (!report.trouble.empty()) {
-    report.residual = 1;
-  } else if (largest_b == 0) {
+  if (largest_b == 0 && report.trouble.empty()) {
     std::fill(x.begin(), x.end(), 0.0);
     report.converged = true;
-  } else {
-    // b near one by a power of two, so that neither its square nor single precision runs out of range.
-    const double scale = std::ldexp(1.0, -std::ilogb(largest_b));
-    multiply_by(x, scale);
-    solve_scaled(exec, a, b, x, scale, settings, report);
-    multiply_by(x, 1 / scale);
+    report.seconds = watch.seconds();
+    return report;
   }
+  // b near one by a power of two, so that neither its square nor single precision runs out of range.
+  const double scale = std::isfinite(largest_b) && largest_b > 0
+                           ? std::ldexp(1.0, std::clamp(-std::ilogb(largest_b), -1000, 1000))
+                           : 1.0;
+  multiply_by(x, scale);
+  if (report.trouble.empty()) {
+    solve_scaled(exec, a, b, x, scale, settings, report);
+  } else {
+    SparseIteration iteration(exec, a, b, scale);
+    report.residual = relative(iteration.evaluate(x), iteration.right_hand_side());  // not a number where b or A is not
+  }
+  multiply_by(x, 1 / scale);
   report.seconds = watch.seconds();
   return report;
 }
