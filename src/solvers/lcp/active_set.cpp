@@ -13,8 +13,8 @@ ActiveSet::ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& s
     : exec_(exec),
       problem_(problem),
       settings_(settings),
-      level_(problem.level),
-      topology_(problem.level.topology()),
+      level_(problem.solver.cycle().level(problem.level)),
+      topology_(level_.topology()),
       held_(topology_.total_count(), bucket_cells, settings.memory),
       correction_(topology_.total_count(), bucket_cells, settings.memory),
       rhs_(topology_.local_count(), bucket_cells, settings.memory),
@@ -147,17 +147,16 @@ bool ActiveSet::hold_cells() {
 void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   Stopwatch watch;
   if (hold_cells()) {
-    std::int64_t unknowns = 0;
-    std::vector<BucketShape> shapes = held_shapes(level_, held_, unknowns);
+    HeldOutline outline = outline_held(exec_, level_, held_);
     const auto load = [&](int b, NetworkTile& tile) {
       PaddedTile<float, 4> held;
       problem_.load(b, tile);
       load_tile<Halo<4>>(held, topology_, b, const_cast<const float*>(held_.data()), 0.0f);
       hold(tile, held.values);
     };
-    free_ =
-        std::make_unique<NetworkSolver>(exec_, level_.shared_topology(), std::move(shapes), exec_.comm.sum(unknowns),
-                                        load, Multigrid::Settings{.unit = level_.unit(), .memory = settings_.memory});
+    free_.reset();
+    free_ = std::make_unique<NetworkSolver>(exec_, problem_.solver, problem_.level, std::move(outline.shapes),
+                                            outline.changed, load, Multigrid::Settings{.memory = settings_.memory});
   }
   report.setup_seconds += watch.seconds();
   for_buckets([&](int b) {

@@ -11,9 +11,11 @@ namespace aegir {
 /// Below this a bound is none.
 inline constexpr float no_bound = -1e30f;
 
-/// What an LCP is made of: the level whose operator counts, how to load its network, and 512 values per bucket each.
+/// What an LCP is made of: a level of the hierarchy without bounds, which has kept its networks; how to load the
+/// network of that level; 512 values per bucket of the rest.
 struct LcpProblem {
-  const Level& level;
+  const NetworkSolver& solver;
+  int level = 0;
   TileLoader load;
   const float* rhs = nullptr;
   const float* bound = nullptr;

@@ -1,8 +1,8 @@
 #include "solvers/lcp/held_network.h"
 
 #include <algorithm>
-#include <atomic>
 
+#include "domain/transport/halo.h"
 #include "parallel/threads.h"
 
 namespace aegir {
@@ -22,41 +22,45 @@ void hold(NetworkTile& tile, const float* held) {
   }
 }
 
-std::vector<BucketShape> held_shapes(const Level& level, const BucketField& held, std::int64_t& unknowns) {
+HeldOutline outline_held(Exec& exec, const Level& level, const BucketField& held) {
   const Topology& t = level.topology();
-  std::vector<BucketShape> shapes(static_cast<std::size_t>(t.local_count()));
-  std::atomic<std::int64_t> sum{0};
-  parallel_for(0, shapes.size(), 8, [&](std::size_t begin, std::size_t end) {
+  const auto local = static_cast<std::size_t>(t.local_count());
+  HeldOutline outline;
+  outline.shapes.resize(local), outline.changed.assign(static_cast<std::size_t>(t.total_count()), 0);
+  // Most buckets hold nothing; those and the ghosts are seen first.
+  std::vector<std::uint8_t> holds(static_cast<std::size_t>(t.total_count()), 0);
+  parallel_for(0, holds.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const float* values = held.at(static_cast<int>(i));
+      float sum = 0;
+      for (int c = 0; c < bucket_cells; ++c) sum += values[c];
+      holds[i] = sum > 0;
+    }
+  });
+  parallel_for(0, local, 8, [&](std::size_t begin, std::size_t end) {
     UnknownTile tile;
     for (std::size_t i = begin; i < end; ++i) {
       const int b = static_cast<int>(i);
-      shapes[i] = level.shape(b);
-      if (shapes[i].kind == BucketKind::empty) continue;
+      outline.shapes[i] = level.shape(b);
+      const bool near = std::ranges::any_of(
+          t.neighbours(b), [&](std::int32_t n) { return n >= 0 && holds[static_cast<std::size_t>(n)]; });
+      if (outline.shapes[i].kind == BucketKind::empty || !near) continue;
       const NetworkBucket* n = level.bucket_operator(b).network;
       load_own(tile, held.at(b));
       load_faces(tile, t, b, held.data());
-      bool touched = false;
-      std::int64_t left = 0;
-      for (int x = 0; x < 8; ++x)
-        for (int y = 0; y < 8; ++y)
-          for (int z = 0; z < 8; ++z) {
-            const bool own = tile(x, y, z) > 0;
-            touched |= own;
-            left += !own && (!n || n->relax[cell_offset(x, y, z)] > 0);
-          }
+      bool touched = holds[i], left = !holds[i];
+      for (int c = 0; c < bucket_cells && !left; ++c) left = held.at(b)[c] == 0 && (!n || n->relax[c] > 0);
       for (int u = 0; u < 8; ++u)
         for (int v = 0; v < 8; ++v)
           touched |= tile(-1, u, v) > 0 || tile(8, u, v) > 0 || tile(u, -1, v) > 0 || tile(u, 8, v) > 0 ||
                      tile(u, v, -1) > 0 || tile(u, v, 8) > 0;
-      sum += left;
-      if (left == 0)
-        shapes[i] = {};
-      else if (touched)
-        shapes[i] = {BucketKind::mixed, 0};
+      if (!touched) continue;
+      outline.changed[i] = 1;
+      outline.shapes[i] = left ? BucketShape{BucketKind::mixed, 0} : BucketShape{};
     }
   });
-  unknowns = sum;
-  return shapes;
+  if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(outline.changed.data()), 1);
+  return outline;
 }
 
 }  // namespace aegir

@@ -14,8 +14,8 @@ namespace {
 /// The same problem on all levels of the hierarchy without bounds: coarse ones give the finer ones their start.
 class Cascade {
  public:
-  Cascade(Exec& exec, Multigrid& cycle, const LcpProblem& finest, const LcpSettings& settings)
-      : exec_(exec), cycle_(cycle), finest_(finest), settings_(settings) {}
+  Cascade(Exec& exec, NetworkSolver& solver, const LcpProblem& finest, const LcpSettings& settings)
+      : exec_(exec), solver_(solver), cycle_(solver.cycle()), finest_(finest), settings_(settings) {}
 
   void run(SolveReport& report) {
     if (!settings_.warm_start) guess(0, finest_);
@@ -36,10 +36,9 @@ class Cascade {
     const BucketField bounds = coarse_bounds(l, problem.bound);
     PooledBuffer x(static_cast<std::size_t>(up.total_count()) * bucket_cells * sizeof(double), settings_.memory);
     const auto load = [&](int b, NetworkTile& tile) { coarse.network->load(up, b, tile); };
-    const LcpProblem below{coarse, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
+    const LcpProblem below{solver_, l + 1, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
     guess(l + 1, below);
     SolveReport report;
-    report.unknowns = 1;
     ActiveSet(exec_, below, settings_).run(report, std::max(settings_.tolerance, coarse_tolerance));
     cycle_.prolong_from(exec_, l, below.x, problem.x);
   }
@@ -68,6 +67,7 @@ class Cascade {
 
   static constexpr double coarse_tolerance = 1e-2;
   Exec& exec_;
+  NetworkSolver& solver_;
   Multigrid& cycle_;
   const LcpProblem& finest_;
   const LcpSettings& settings_;
@@ -95,10 +95,13 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   report.setup_seconds = watch.seconds();
   volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),
       volume.write(channels.pressure).prepare(exec);
-  const LcpProblem problem{full.fine(), load, volume.store(channels.rhs.name).plane<float>(0),
+  const LcpProblem problem{full,
+                           0,
+                           load,
+                           volume.store(channels.rhs.name).plane<float>(0),
                            volume.store(lower.name).plane<float>(0),
                            volume.store(channels.pressure.name).plane<double>(0)};
-  Cascade(exec, full.cycle(), problem, settings).run(report);
+  Cascade(exec, full, problem, settings).run(report);
   volume.store(channels.pressure.name).ghosts_valid = false;
   report.converged = report.residual <= settings.tolerance;
   if (report.converged)

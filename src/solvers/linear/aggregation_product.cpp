@@ -253,7 +253,7 @@ AggregationLevel gather_level(Comm& comm, const AggregationLevel& level) {
     std::memcpy(sizes, bytes.data(), sizeof sizes);
     const auto n = static_cast<std::size_t>(sizes[0]), e = static_cast<std::size_t>(sizes[1]);
     std::vector<std::int64_t> part(n + e);
-    std::memcpy(part.data(), bytes.data() + sizeof sizes, part.size() * sizeof(std::int64_t));
+    if (!part.empty()) std::memcpy(part.data(), bytes.data() + sizeof sizes, part.size() * sizeof(std::int64_t));
     for (std::size_t r = 0; r < n; ++r) first.push_back(first.back() + part[r]);
     column.insert(column.end(), part.begin() + static_cast<std::ptrdiff_t>(n), part.end());
     value.resize(value.size() + e);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "domain/transport/halo.h"
@@ -39,6 +41,12 @@ BucketField::BucketField(int buckets, int values_per_bucket, BufferPool* pool)
       stride_(static_cast<std::size_t>(values_per_bucket)) {
   parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
     std::memset(data() + begin * stride_, 0, (end - begin) * stride_ * sizeof(float));
+  });
+}
+
+void BucketField::copy_from(const BucketField& other, int buckets) {
+  parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
+    std::memcpy(data() + begin * stride_, other.data() + begin * stride_, (end - begin) * stride_ * sizeof(float));
   });
 }
 
@@ -154,14 +162,18 @@ void ParentPlan::send_down(Exec& exec, int count, FunctionRef<void(int, int, flo
     for (std::size_t i = 0; i < peers_[p].fine.size(); ++i) in(peers_[p].fine[i], received[p].data() + i * n);
 }
 
+/// By bucket: itself where it is coarsened on its own, another one that is the same, or one of these.
+struct Level::Plan {
+  static constexpr std::int32_t trilinear = -1, as_in_base = -2;
+  std::vector<std::int32_t> like;
+  const Level* base = nullptr;
+};
+
 Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit,
              bool last, TileLoader load, BufferPool* pool)
     : topology_(std::move(topology)), shapes_(std::move(shapes)), unit_(unit), pool_(pool) {
   const Topology& t = *topology_;
-  for (int b = 0; b < t.local_count(); ++b) {
-    const Vec3i c = t.key(b).coord;
-    if (kind(b) != BucketKind::empty) colours_[(c.x + c.y + c.z) & 1].push_back(b);
-  }
+  colour_buckets();
   if (!last) {
     std::vector<BucketKey> keys;
     for (int b = 0; b < t.local_count(); ++b) {
@@ -174,7 +186,14 @@ Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<B
     partial = BucketField(t.total_count(), coarse_pitch, pool);
   }
   unknown = BucketField(t.total_count(), bucket_cells, pool);
-  build_operators(exec, last, load);
+  build_operators(exec, plan_alike(exec, last), last, load);
+}
+
+void Level::colour_buckets() {
+  for (int b = 0; b < topology_->local_count(); ++b) {
+    const Vec3i c = topology_->key(b).coord;
+    if (kind(b) != BucketKind::empty) colours_[(c.x + c.y + c.z) & 1].push_back(b);
+  }
 }
 
 namespace {
@@ -204,20 +223,15 @@ bool all_uniform(const NetworkTile& tile, float unit) {
 
 }  // namespace
 
-/// Which buckets are coarsened one by one, and for those surrounded by uniform buckets only, which of them is the same.
-struct Level::Likeness {
-  std::vector<std::int32_t> alike;  // by bucket: itself, one that is the same, or -1 for trilinear
-};
-
-Level::Likeness Level::find_alike(Exec& exec) const {
+Level::Plan Level::plan_alike(Exec& exec, bool last) const {
   const Topology& t = *topology_;
+  Plan plan;
+  plan.like.assign(static_cast<std::size_t>(t.local_count()), Plan::trilinear);
+  if (last) return plan;
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(t.total_count()), 0);
-  for (int b = 0; b < t.local_count(); ++b)
-    codes[static_cast<std::size_t>(b)] = code(shapes_[static_cast<std::size_t>(b)]);
+  for (int b = 0; b < t.local_count(); ++b) codes[static_cast<std::size_t>(b)] = code(shape(b));
   if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(codes.data()), 1);
-  Likeness result;
-  result.alike.assign(static_cast<std::size_t>(t.local_count()), -1);
-  std::map<Surroundings, std::int32_t> seen;
+  std::map<Surroundings, std::int32_t> seen;  // of buckets among uniform ones
   for (int b = 0; b < t.local_count(); ++b) {
     if (kind(b) == BucketKind::empty) continue;
     Surroundings around;
@@ -229,71 +243,112 @@ Level::Likeness Level::find_alike(Exec& exec) const {
       deep &= around[n] == code_uniform;
     }
     if (deep) continue;
-    std::int32_t& like = result.alike[static_cast<std::size_t>(b)] = b;
-    if (plain) like = seen.try_emplace(around, b).first->second;
+    plan.like[static_cast<std::size_t>(b)] = plain ? seen.try_emplace(around, b).first->second : b;
   }
-  return result;
+  return plan;
 }
 
-void Level::build_operators(Exec& exec, bool last, TileLoader load) {
+Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
+             std::span<const std::uint8_t> changed, TileLoader load, BufferPool* pool)
+    : coarse_topology(base.coarse_topology),
+      parents(base.parents),
+      topology_(base.topology_),
+      shapes_(std::move(shapes)),
+      unit_(base.unit_),
+      pool_(pool) {
+  const Topology& t = *topology_;
+  colour_buckets();
+  if (coarse) {
+    coarse_network = std::make_unique<NetworkFields>(*coarse_topology, pool);
+    for (int a = 0; a < 3; ++a) {
+      coarse_network->link[a].copy_from(coarse->link[a], coarse_topology->total_count());
+      coarse_network->sink[a].copy_from(coarse->sink[a], coarse_topology->total_count());
+    }
+    partial = BucketField(t.total_count(), coarse_pitch, pool);
+  }
+  unknown = BucketField(t.total_count(), bucket_cells, pool);
+  Plan plan;
+  plan.base = &base;
+  plan.like.resize(static_cast<std::size_t>(t.local_count()));
+  for_local(t, [&](int b) {
+    const bool affected = std::ranges::any_of(
+        t.neighbours(b), [&](std::int32_t n) { return n >= 0 && changed[static_cast<std::size_t>(n)]; });
+    plan.like[static_cast<std::size_t>(b)] = affected ? b : Plan::as_in_base;
+  });
+  build_operators(exec, plan, !coarse, load);
+}
+
+void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader load) {
   const auto count = static_cast<std::size_t>(topology_->local_count());
-  network_of_.assign(count, -1), transfer_of_.assign(count, -1);
-  Likeness likeness;
-  if (!last) likeness = find_alike(exec);
+  network_of_.assign(count, nullptr), transfer_of_.assign(count, nullptr);
   // Buckets that need their tile, for their own network or to be coarsened.
   struct Work {
     std::int32_t bucket, network, block;
   };
   std::vector<Work> work;
+  std::vector<std::int32_t> block_of(count, -1);
   std::int32_t networks = 0, blocks_wanted = 0;
   for (std::size_t b = 0; b < count; ++b) {
+    if (plan.like[b] == Plan::as_in_base) {
+      network_of_[b] = plan.base->network_of_[b], transfer_of_[b] = plan.base->transfer_of_[b];
+      continue;
+    }
     const bool mixed = shapes_[b].kind == BucketKind::mixed || (last && shapes_[b].kind != BucketKind::empty);
-    const bool coarsened = !last && likeness.alike[b] == static_cast<std::int32_t>(b);
-    if (!mixed && !coarsened) continue;
-    work.push_back({static_cast<std::int32_t>(b), mixed ? networks++ : -1, coarsened ? blocks_wanted++ : -1});
-    network_of_[b] = work.back().network, transfer_of_[b] = work.back().block;
+    const bool coarsened =
+        !last && plan.like[b] == static_cast<std::int32_t>(b) && shapes_[b].kind != BucketKind::empty;
+    if (coarsened) block_of[b] = blocks_wanted++;
+    if (mixed || coarsened) work.push_back({static_cast<std::int32_t>(b), mixed ? networks++ : -1, block_of[b]});
   }
   networks_ = PooledBuffer(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), pool_);
   transfers_ = PooledBuffer(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), pool_);
   std::vector<NetworkBlock> blocks(static_cast<std::size_t>(blocks_wanted));
-  const std::vector<std::int32_t> block_of = transfer_of_;
   NetworkBlock inner{};
+  const NetworkBlock nothing{};
   for (auto& axis : inner.link) std::ranges::fill(axis, 2 * unit_);
   parallel_for(0, work.size(), grain, [&](std::size_t begin, std::size_t end) {
     const auto tile = std::make_unique_for_overwrite<NetworkTile>();
     for (std::size_t w = begin; w < end; ++w) {
       const auto [b, own, block] = work[w];
       load(b, *tile);
-      if (own >= 0) extract(*tile, reinterpret_cast<NetworkBucket*>(networks_.data())[own]);
+      if (own >= 0) {
+        NetworkBucket* to = reinterpret_cast<NetworkBucket*>(networks_.data()) + own;
+        extract(*tile, *to);
+        network_of_[static_cast<std::size_t>(b)] = to;
+      }
       if (block < 0) continue;
       if (own < 0 && all_uniform(*tile, unit_)) {
         blocks[static_cast<std::size_t>(block)] = inner;
-        transfer_of_[static_cast<std::size_t>(b)] = -1;
       } else {
-        coarsen(*tile, blocks[static_cast<std::size_t>(block)],
-                reinterpret_cast<TransferWeights*>(transfers_.data())[block]);
+        TransferWeights* to = reinterpret_cast<TransferWeights*>(transfers_.data()) + block;
+        coarsen(*tile, blocks[static_cast<std::size_t>(block)], *to);
+        transfer_of_[static_cast<std::size_t>(b)] = to;
       }
     }
   });
   if (last) return;
-  place_blocks(exec, [&](int b) -> const NetworkBlock& {
-    const int like = likeness.alike[static_cast<std::size_t>(b)];
-    if (like >= 0 && like != b)
-      transfer_of_[static_cast<std::size_t>(b)] = transfer_of_[static_cast<std::size_t>(like)];
-    return like < 0 ? inner : blocks[static_cast<std::size_t>(block_of[static_cast<std::size_t>(like)])];
+  place_blocks(exec, [&](int b) -> const NetworkBlock* {
+    const int like = plan.like[static_cast<std::size_t>(b)];
+    if (like == Plan::as_in_base) return nullptr;
+    if (kind(b) == BucketKind::empty) return plan.base && plan.base->kind(b) != BucketKind::empty ? &nothing : nullptr;
+    if (like == Plan::trilinear) return &inner;
+    if (like != b) transfer_of_[static_cast<std::size_t>(b)] = transfer_of_[static_cast<std::size_t>(like)];
+    return &blocks[static_cast<std::size_t>(block_of[static_cast<std::size_t>(like)])];
   });
 }
 
-void Level::place_blocks(Exec& exec, FunctionRef<const NetworkBlock&(int)> block_of) {
+void Level::place_blocks(Exec& exec, FunctionRef<const NetworkBlock*(int)> block_of) {
   const Topology& t = *topology_;
-  BucketField away;
+  BucketField away;  // blocks with parents on other ranks; a NaN ahead says that there is none
   if (exec.comm.size() > 1) away = BucketField(t.local_count(), block_floats);
   for_local(t, [&](int b) {
-    if (kind(b) != BucketKind::empty) place(b, block_of(b), away);
+    const NetworkBlock* block = block_of(b);
+    if (block) place(b, *block, away);
+    if (!block && exec.comm.size() > 1) away.at(b)[0] = std::numeric_limits<float>::quiet_NaN();
   });
   parents.send_up(
       exec, block_floats, [&](int b, float* out) { std::memcpy(out, away.at(b), sizeof(NetworkBlock)); },
       [&](int coarse, int octant, const float* in) {
+        if (std::isnan(in[0])) return;
         for (int a = 0; a < 3; ++a) {
           write_octant(coarse_network->link[a].at(coarse), octant, in + 64 * a);
           write_octant(coarse_network->sink[a].at(coarse), octant, in + 64 * (3 + a));
@@ -329,15 +384,11 @@ void Level::to_parents(Exec& exec, int count, FunctionRef<void(int, float*)> out
 }
 
 BucketOperator Level::bucket_operator(int b) const {
-  const int n = network_of_[static_cast<std::size_t>(b)];
-  return {n < 0 ? nullptr : reinterpret_cast<const NetworkBucket*>(networks_.data()) + n, unit_,
-          n < 0 ? shapes_[static_cast<std::size_t>(b)].closed : Sides{0}};
+  const NetworkBucket* network_here = network_of_[static_cast<std::size_t>(b)];
+  return {network_here, unit_, network_here ? Sides{0} : shape(b).closed};
 }
 
-const TransferWeights* Level::transfer(int b) const {
-  const int n = transfer_of_[static_cast<std::size_t>(b)];
-  return n < 0 ? nullptr : reinterpret_cast<const TransferWeights*>(transfers_.data()) + n;
-}
+const TransferWeights* Level::transfer(int b) const { return transfer_of_[static_cast<std::size_t>(b)]; }
 
 std::vector<BucketShape> classify(const Topology& topology, const NetworkFields& network, float unit,
                                   std::int64_t& unknowns) {

@@ -36,6 +36,8 @@ class BucketField {
   const float* at(int bucket) const { return const_cast<BucketField*>(this)->at(bucket); }
   float* data() { return reinterpret_cast<float*>(memory_.data()); }
   const float* data() const { return reinterpret_cast<const float*>(memory_.data()); }
+  /// Copies all values of another field over the same buckets.
+  void copy_from(const BucketField& other, int buckets);
   /// Brings the ghosts from their owners. Collective.
   void exchange(Exec& exec, const Topology& topology);
 
@@ -97,6 +99,11 @@ class Level {
   Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit, bool last,
         TileLoader load, BufferPool* pool = nullptr);
 
+  /// A level like `base`, which must outlive it, but for buckets whose network changed: 1 in `changed`, by bucket,
+  /// ghosts included. `coarse` is the network of the level below `base`, null where there is none. Collective.
+  Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
+        std::span<const std::uint8_t> changed, TileLoader load, BufferPool* pool = nullptr);
+
   const Topology& topology() const { return *topology_; }
   std::shared_ptr<const Topology> shared_topology() const { return topology_; }
   float unit() const { return unit_; }
@@ -123,17 +130,19 @@ class Level {
   BucketField partial;  ///< restricted residuals: 5×5×5 per bucket, with ghosts
 
  private:
-  /// How the bucket that a bucket's transfer and coarse network are the same as is found.
-  struct Likeness;
-  Likeness find_alike(Exec& exec) const;
-  void build_operators(Exec& exec, bool last, TileLoader load);
-  void place_blocks(Exec& exec, FunctionRef<const NetworkBlock&(int)> block_of);
+  /// What becomes of a bucket's operators when a level is built.
+  struct Plan;
+  void colour_buckets();
+  Plan plan_alike(Exec& exec, bool last) const;
+  void build_operators(Exec& exec, const Plan& plan, bool last, TileLoader load);
+  void place_blocks(Exec& exec, FunctionRef<const NetworkBlock*(int)> block_of);
   void place(int fine, const NetworkBlock& block, BucketField& remote);
 
   std::shared_ptr<const Topology> topology_;
   std::vector<BucketShape> shapes_;
   float unit_;
-  std::vector<std::int32_t> network_of_, transfer_of_;  // -1: uniform
+  std::vector<const NetworkBucket*> network_of_;     // null: uniform
+  std::vector<const TransferWeights*> transfer_of_;  // null: trilinear
   PooledBuffer networks_, transfers_;
   BufferPool* pool_;
   std::vector<std::int32_t> colours_[2];

@@ -96,6 +96,38 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
   if (unknowns <= 50 * settings_.direct_unknowns) factor_last(exec);
 }
 
+Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
+                     std::span<const std::uint8_t> changed, TileLoader load, const Settings& settings)
+    : settings_(settings) {
+  const auto below = [&](int l) { return l + 1 < base.level_count() ? base.level(l + 1).network.get() : nullptr; };
+  levels_.push_back(std::make_unique<Level>(exec, base.level(first), below(first), std::move(shapes), changed, load,
+                                            settings_.memory));
+  for (int l = first + 1; l < base.level_count(); ++l) {
+    Level& fine = *levels_.back();
+    const auto network = std::move(fine.coarse_network);
+    const Topology& t = *fine.coarse_topology;
+    std::int64_t count = 0;
+    std::vector<BucketShape> coarse_shapes = classify(t, *network, 2 * fine.unit(), count);
+    std::vector<std::uint8_t> differs(static_cast<std::size_t>(t.total_count()), 0);
+    parallel_for(0, differs.size(), 16, [&](std::size_t begin, std::size_t end) {
+      const NetworkFields& old = *below(l - 1);
+      constexpr std::size_t bytes = bucket_cells * sizeof(float);
+      for (std::size_t i = begin; i < end; ++i)
+        for (int a = 0; a < 3; ++a) {
+          const int b = static_cast<int>(i);
+          if (std::memcmp(network->link[a].at(b), old.link[a].at(b), bytes) != 0 ||
+              std::memcmp(network->sink[a].at(b), old.sink[a].at(b), bytes) != 0)
+            differs[i] = 1;
+        }
+    });
+    const auto load_coarse = [&](int b, NetworkTile& tile) { network->load(t, b, tile); };
+    levels_.push_back(std::make_unique<Level>(exec, base.level(l), below(l), std::move(coarse_shapes), differs,
+                                              load_coarse, settings_.memory));
+    levels_.back()->rhs = BucketField(t.local_count(), bucket_cells, settings_.memory);
+  }
+  factor_last(exec);
+}
+
 /// One more where a boundary makes relaxation slower, and on coarse levels, where it costs next to nothing.
 int Multigrid::sweeps(const Level& level, int b) const {
   return settings_.sweeps + (&level != levels_.front().get() || level.kind(b) == BucketKind::mixed);

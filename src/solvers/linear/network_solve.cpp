@@ -239,6 +239,12 @@ NetworkSolver::NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topolog
                              std::int64_t unknowns, TileLoader load, const Multigrid::Settings& settings)
     : cycle_(exec, std::move(topology), std::move(shapes), unknowns, load, settings), pools_(exec, cycle_.level(0)) {}
 
+NetworkSolver::NetworkSolver(Exec& exec, const NetworkSolver& base, int first, std::vector<BucketShape> shapes,
+                             std::span<const std::uint8_t> changed, TileLoader load,
+                             const Multigrid::Settings& settings)
+    : cycle_(exec, base.cycle_, first, std::move(shapes), changed, load, settings),
+      pools_(base.pools_.closed() ? Pools(exec, cycle_.level(0)) : Pools()) {}
+
 void NetworkSolver::solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings,
                           SolveReport& report) {
   ConjugateGradients(exec, *this, vectors, settings).run(report);

@@ -32,12 +32,18 @@ class NetworkSolver {
   NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
                 std::int64_t unknowns, TileLoader load, const Multigrid::Settings& settings);
 
+  /// From level `first` of `base` down, where the network differs in the buckets marked in `changed`; see Multigrid.
+  /// Collective.
+  NetworkSolver(Exec& exec, const NetworkSolver& base, int first, std::vector<BucketShape> shapes,
+                std::span<const std::uint8_t> changed, TileLoader load, const Multigrid::Settings& settings);
+
   /// Adds to the report's iterations and sets residual, converged, trouble and what was not compatible. Collective.
   void solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings, SolveReport& report);
 
   const Level& fine() const { return cycle_.level(0); }
   const Pools& pools() const { return pools_; }
   Multigrid& cycle() { return cycle_; }
+  const Multigrid& cycle() const { return cycle_; }
 
  private:
   friend class ConjugateGradients;

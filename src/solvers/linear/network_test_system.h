@@ -24,7 +24,7 @@ class TestNetwork {
       for (int y = 0; y < block.y; ++y)
         for (int z = 0; z < block.z; ++z) keys.push_back({{x, y, z}, 0});
     topology = Topology::build(1.0, keys, Partition{}, exec.comm);
-    fields = std::make_unique<NetworkFields>(*topology);
+    fields = std::make_unique<NetworkFields>(*topology, nullptr);
     for_cells([&](const Vec3i& c) {
       for (int a = 0; a < 3; ++a) link(a, c) = c[a] > 0 ? 1.0f : 0.0f;
     });

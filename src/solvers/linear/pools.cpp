@@ -102,7 +102,7 @@ std::vector<T> gather_all(Comm& comm, const std::vector<T>& mine) {
 
 }  // namespace
 
-Pools::Pools(Exec& exec, const Level& level) : level_(&level) {
+Pools::Pools(Exec& exec, const Level& level) {
   const Topology& t = level.topology();
   const auto local = static_cast<std::size_t>(t.local_count());
   labels_.resize(local);

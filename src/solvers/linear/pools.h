@@ -13,6 +13,8 @@ namespace aegir {
 
 class Pools {
  public:
+  /// None, where nobody asks and none is closed.
+  Pools() = default;
   /// Finds the pools of the finest level. Collective.
   Pools(Exec& exec, const Level& level);
 
@@ -30,7 +32,6 @@ class Pools {
   template <class Visit>
   void for_closed(const Visit& visit) const;
 
-  const Level* level_;
   std::int64_t count_ = 0, closed_ = 0;
   std::vector<Labels> labels_;
   std::vector<std::int64_t> first_;  // component numbers of a bucket start here
