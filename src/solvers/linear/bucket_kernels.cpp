@@ -152,12 +152,15 @@ void residual_network(const float* __restrict tile, const float* __restrict rhs,
   });
 }
 
+// p · A p is a sum of squares over links, each counted by the bucket of its upper cell: never negative, and exact where
+// p is all but constant, because differences of close numbers are.
+
 double energy_uniform(const float* __restrict tile, float unit) {
   LineD sum{};
   by_row(AEGIR_ROW {
     const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-    const Line own = load(u), part = own * (own * 6.0f - neighbours(u));
-    sum = sum + widen(part);
+    const Line own = load(u), x = own - load(u - tile_i), y = own - load(u - tile_j), z = own - load(u - 1);
+    sum = sum + widen(fused(x, x, fused(y, y, z * z)));
   });
   return unit * total(sum);
 }
@@ -166,17 +169,19 @@ double energy_network(const float* __restrict tile, const NetworkBucket& n) {
   LineD sum{};
   by_row(AEGIR_ROW {
     const float* u = tile + tile_origin + i * tile_i + j * tile_j;
-    const Line own = load(u), part = own * minus_product(u, n, i, j, own, Line{});
-    sum = sum + widen(part);
+    const Line own = load(u), x = own - load(u - tile_i), y = own - load(u - tile_j), z = own - load(u - 1);
+    const Line part = fused(load(n.x_row(i, j)) * x, x, load(n.y_row(i, j)) * y * y);
+    sum = sum + widen(part + fused(load(n.z_row(i, j)) * z, z, load(n.sink + cell_offset(i, j, 0)) * own * own));
   });
-  return -total(sum);
+  return total(sum);
 }
 
 /// A u along one row in double; `at(p)` loads eight values at p.
 template <class Load, class T>
 inline __attribute__((always_inline)) LineD product_uniform(const T* u, const Load& at, double unit) {
-  return (at(u) * 6.0 -
-          (((at(u - tile_i) + at(u + tile_i)) + (at(u - tile_j) + at(u + tile_j))) + (at(u - 1) + at(u + 1)))) *
+  const LineD c = at(u);  // differences, as everywhere: six times a large constant would round them away
+  return ((((c - at(u - tile_i)) + (c - at(u + tile_i))) + ((c - at(u - tile_j)) + (c - at(u + tile_j)))) +
+          ((c - at(u - 1)) + (c - at(u + 1)))) *
          unit;
 }
 
@@ -237,10 +242,9 @@ double true_network(const double* __restrict tile, const float* __restrict rhs, 
   LineD sum{};
   by_row(AEGIR_ROW {
     const int c = cell_offset(i, j, 0);
-    const LineD all =
-        widen(rhs + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
-    const Line unknown = load(n.relax + c) > Line{} ? Line{} + 1.0f : Line{};  // no unknown, no equation
-    const LineD r = all * widen(unknown);
+    // No unknown, no equation: its right-hand side is not read, and its links are closed.
+    const Line known = load(n.relax + c) > Line{} ? load(rhs + c) : Line{};
+    const LineD r = widen(known) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
     store(out + c, r);
     sum = fused(r, r, sum);
   });

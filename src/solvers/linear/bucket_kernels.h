@@ -36,7 +36,8 @@ void relax_projected(UnknownTile& u, const float* rhs, const BucketOperator& a, 
 /// residual = rhs - A u over the bucket.
 void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out);
 
-/// sum of p · A p over the bucket; p in single precision, the sum in double.
+/// The bucket's share of p · A p: links to its cells from below, and their sinks. Squares in single precision, the sum
+/// in double.
 double energy(const UnknownTile& p, const BucketOperator& a);
 
 /// r -= alpha A p, all in double but p; returns the sum of r².

@@ -26,7 +26,7 @@ struct Shares {
   alignas(64) float own_link[cells], next_link[cells];
   alignas(64) float own_sink[cells], next_sink[cells];              // of the upper cell
   alignas(64) float own_sink_below[cells], next_sink_below[cells];  // of the lower cell
-  alignas(64) float along[cells];
+  alignas(64) float along[cells], along_below[cells];
 };
 
 struct Scratch {
@@ -75,7 +75,9 @@ struct Step {
     const V link = at(from.link[Across] + q);
     const V own_q = at(s.own + q), next_q = at(s.next + q), own_p = at(s.own + p), next_p = at(s.next + p);
     const V sum_q = own_q + next_q, sum_p = own_p + next_p;
-    const V none_q = sum_q < one ? one - sum_q : zero, none_p = sum_p < one ? one - sum_p : zero;
+    // What rounding makes of 1 is 1: a pool without a sink must not get one.
+    const V nearly = zero + (1 - 1e-6f);
+    const V none_q = sum_q < nearly ? one - sum_q : zero, none_p = sum_p < nearly ? one - sum_p : zero;
     const V own = least(own_q, own_p), next = least(next_q, next_p), none = least(none_q, none_p);
     const V carried = least(sum_q, sum_p) > zero ? link : zero;
     // What is left on one side meets what is left on the other: first the sink, then the diagonal.
@@ -84,13 +86,18 @@ struct Step {
     const V own_sink_p = least(own_p - own, lost_q), next_sink_p = least(next_p - next, lost_q - own_sink_p);
     const V diagonal = least(own_q - own - own_sink_q, next_p - next - next_sink_p) +
                        least(next_q - next - next_sink_q, own_p - own - own_sink_p);
-    put(out.own_link + q, link * own);
-    put(out.next_link + q, link * next);
+    const V skew = carried * diagonal * diagonal_share;
+    put(out.own_link + q, link * own + (own > zero ? skew : zero));
+    put(out.next_link + q, link * next + (next > zero ? skew : zero));
     put(out.own_sink + q, carried * own_sink_q * sink_share);
     put(out.next_sink + q, carried * next_sink_q * sink_share);
     put(out.own_sink_below + q, carried * own_sink_p * sink_share);
     put(out.next_sink_below + q, carried * next_sink_p * sink_share);
-    put(out.along + q, carried * diagonal * diagonal_share);
+    // Only where the row has a way along the axis: else it would lead through a wall. The other row then gets both.
+    const V along = carried * diagonal * diagonal_share, twice = along + along;
+    const auto open_q = least(own_q, next_q) > zero, open_p = least(own_p, next_p) > zero;
+    put(out.along + q, open_q ? (open_p ? along : twice) : zero);
+    put(out.along_below + q, open_p ? (open_q ? along : twice) : zero);
   }
   inline __attribute__((always_inline)) void share(int e) const {
     share<B, StrideB>(e, s.shares[0]);
@@ -105,7 +112,7 @@ struct Step {
                                                                 at(s.next + l) * at(from.sink[Across] + l))) +
                                       ((at(in.own_sink + o) + at(in.next_sink + l)) +
                                        (at(in.own_sink_below + o + Stride) + at(in.next_sink_below + l + Stride))));
-    return at(in.along + l) + at(in.along + l + Stride);
+    return at(in.along + l) + at(in.along_below + l + Stride);
   }
   /// The coarse network of the kept cells of a row.
   inline __attribute__((always_inline)) void gather(int e, int to, NetworkTile& coarse) const {

@@ -17,7 +17,9 @@
 namespace aegir {
 
 /// Coarsens the network of one bucket. Each coarse link is computed once, by the bucket that holds its upper cell, so
-/// the coarse network is symmetric whatever the outermost cells of the tile lack.
+/// the coarse network is symmetric whatever the outermost cells of the tile lack. Interpolation
+/// across the bucket's upper sides may take a coarse cell for absent that hangs on nothing but a link from beyond the
+/// tile: that costs iterations.
 void coarsen(const NetworkTile& tile, NetworkBlock& block, TransferWeights& weights);
 
 /// The coefficients of the bucket itself, for the smoother. True when there is any unknown.

@@ -242,5 +242,24 @@ TEST(Extract, HoldsTheNetworkOfTheBucket) {
   EXPECT_FALSE(extract(*nothing, *bucket));
 }
 
+/// Where nothing leaves, nothing may leave on the coarse level either: a closed pool stays closed.
+TEST(Coarsen, NoSinkAppearsWhereThereWasNone) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto c = coarsened(*random_tile(seed, 0.05 * static_cast<double>(seed % 10), 0));
+    for (int a = 0; a < 3; ++a)
+      for (int i = 0; i < 64; ++i) ASSERT_EQ(c->block.sink[a][i], 0.0f) << "seed " << seed;
+  }
+}
+
+/// Cell (2, 4, 4) is solid, the faces between x = 2 and x = 3 are closed.
+TEST(Coarsen, ClosedFacesBesideASolidCellStayAWall) {
+  auto tile = uniform_tile(1);
+  for_tile([&](const Vec3i& c) {
+    if (c.x == 3) tile->link[0][at(c)] = 0;
+  });
+  make_solid(*tile, {2, 4, 4});
+  expect_wall_stays(*tile, *coarsened(*tile), {0, [](int x) { return x < 3 ? 1 : 2; }});
+}
+
 }  // namespace
 }  // namespace aegir

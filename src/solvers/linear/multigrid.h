@@ -73,6 +73,7 @@ class Multigrid {
   // The last level: unknowns of this rank by bucket and cell, where they start among all, and the factor of the whole.
   std::vector<std::int32_t> last_cells_;
   std::int64_t last_first_ = 0, last_total_ = 0;
+  std::vector<std::int32_t> last_closed_;  // by unknown of all ranks: its component, where that has no sink
   std::unique_ptr<DirectSolver> direct_;
 };
 

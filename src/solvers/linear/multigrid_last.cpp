@@ -17,11 +17,12 @@ struct LastRow {
   float sink;
 };
 
-/// The triangle of the matrix by columns. Components without any sink get one at their first unknown: their right-hand
-/// side sums to zero, and a constant does not matter.
+/// The triangle of the matrix by columns. Components without any sink get one at their first unknown; solve_last() sees
+/// to it that their right-hand side sums to zero, and a constant does not matter.
 struct Triangle {
   std::vector<int> first, row;
   std::vector<double> value;
+  std::vector<std::int32_t> closed;  // by unknown: the first one of its component where that has no sink, else -1
 
   explicit Triangle(const std::vector<LastRow>& rows) {
     const auto n = rows.size();
@@ -47,8 +48,12 @@ struct Triangle {
     std::vector<char> open(n, 0);
     for (std::size_t i = 0; i < n; ++i)
       if (rows[i].sink > 0) open[static_cast<std::size_t>(find(static_cast<int>(i)))] = 1;
-    for (std::size_t i = 0; i < n; ++i)
-      if (find(static_cast<int>(i)) == static_cast<int>(i) && !open[i]) diagonal[i] *= 2;
+    closed.assign(n, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+      const int first_one = find(static_cast<int>(i));
+      if (!open[static_cast<std::size_t>(first_one)]) closed[i] = first_one;
+      if (closed[i] == static_cast<int>(i)) diagonal[i] *= 2;
+    }
     std::vector<std::vector<std::pair<int, double>>> columns(n);  // of the upper triangle
     for (std::size_t i = 0; i < n; ++i) {
       columns[i].emplace_back(static_cast<int>(i), diagonal[i] > 0 ? diagonal[i] : 1.0);
@@ -64,6 +69,18 @@ struct Triangle {
     }
   }
 };
+
+/// Takes the mean out of every closed component.
+void remove_means(const std::vector<std::int32_t>& closed, std::vector<double>& values) {
+  if (std::ranges::all_of(closed, [](std::int32_t c) { return c < 0; })) return;
+  std::vector<double> sum(values.size(), 0.0), count(values.size(), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (closed[i] >= 0)
+      sum[static_cast<std::size_t>(closed[i])] += values[i], ++count[static_cast<std::size_t>(closed[i])];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (closed[i] >= 0)
+      values[i] -= sum[static_cast<std::size_t>(closed[i])] / count[static_cast<std::size_t>(closed[i])];
+}
 
 }  // namespace
 
@@ -124,6 +141,7 @@ void Multigrid::factor_last(Exec& exec) {
   Result<DirectSolver> factor =
       DirectSolver::factor(static_cast<int>(last_total_), triangle.first, triangle.row, triangle.value);
   if (factor) direct_ = std::make_unique<DirectSolver>(std::move(*factor));
+  last_closed_ = triangle.closed;
 }
 
 void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(int, const float*)> finished) {
@@ -159,7 +177,9 @@ void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(in
       all.resize(at + part.size() / sizeof(double));
       if (!part.empty()) std::memcpy(all.data() + at, part.data(), part.size());
     }
+    remove_means(last_closed_, all);
     direct_->solve(all, all);
+    remove_means(last_closed_, all);
     for (std::size_t i = 0; i < last_cells_.size(); ++i)
       level.unknown.data()[last_cells_[i]] = static_cast<float>(all[static_cast<std::size_t>(last_first_) + i]);
   }

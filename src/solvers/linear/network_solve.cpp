@@ -62,9 +62,9 @@ class ConjugateGradients {
   template <class Body>
   double sum(const char* label, std::int64_t bytes_per_cell, const Body& body);
   double add_sums();
-  double start();
+  double start(bool cold = false);
   double evaluate();
-  bool iterate(SolveReport& report, double target);
+  bool iterate(SolveReport& report, double target, int limit);
 
   Exec& exec_;
   const NetworkVectors& vectors_;
@@ -97,7 +97,7 @@ double ConjugateGradients::add_sums() {
 }
 
 /// Clears what is no unknown and evaluates |b|; returns the norm of the first residual.
-double ConjugateGradients::start() {
+double ConjugateGradients::start(bool cold) {
   parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const int b = static_cast<int>(i);
@@ -107,7 +107,7 @@ double ConjugateGradients::start() {
       for (int c = 0; c < bucket_cells; ++c) {
         const bool unknown = !empty && (!n || n->relax[c] > 0);
         rs[c] = unknown ? static_cast<double>(rhs(b)[c]) : 0.0;
-        if (!unknown || !settings_.warm_start || !std::isfinite(xs[c])) xs[c] = 0;
+        if (!unknown || !settings_.warm_start || cold || !std::isfinite(xs[c])) xs[c] = 0;
         square += rs[c] * rs[c];
       }
       sums_[i] = square;
@@ -124,7 +124,9 @@ double ConjugateGradients::start() {
     });
   }
   norm_b_ = std::sqrt(square);
-  return settings_.warm_start ? evaluate() : norm_b_;
+  if (!settings_.warm_start || cold) return norm_b_;
+  const double norm = evaluate();
+  return norm <= norm_b_ ? norm : start(true);  // a start worse than zero is none
 }
 
 /// r = b - A x anew, without the part of b that closed pools cannot meet; returns its norm.
@@ -150,16 +152,21 @@ void ConjugateGradients::run(SolveReport& report) {
     return;
   }
   const double target = settings_.tolerance * norm_b_;
-  for (int restart = 0; restart < 6 && norm > target && std::isfinite(norm); ++restart) {
+  const int first = report.iterations, limit = first + settings_.max_iterations;
+  for (int restart = 0; restart < 6 && norm > target && report.iterations < limit; ++restart) {
     const int before = report.iterations;
-    if (!iterate(report, target * (restart ? 0.5 : 1.0))) break;
+    if (!iterate(report, target * (restart ? 0.5 : 1.0), limit)) break;
     const double next = evaluate();
     const bool stuck = next > 0.5 * norm && next > target;
     norm = next;
     if (report.iterations == before || stuck) break;
   }
-  if (!report.trouble.empty() || report.iterations >= settings_.max_iterations) norm = evaluate();
-  if (pools_.closed()) pools_.remove_means(exec_, x(0));
+  if (!report.trouble.empty()) norm = evaluate();
+  if (!(norm <= norm_b_)) norm = start(true);  // zero is better than this
+  if (pools_.closed() && report.iterations > first) {
+    pools_.remove_means(exec_, x(0));
+    norm = evaluate();
+  }
   report.residual = norm / norm_b_;
   report.converged = norm <= target;
   if (!report.converged && report.trouble.empty())
@@ -168,7 +175,7 @@ void ConjugateGradients::run(SolveReport& report) {
 }
 
 /// Iterates from the residual in r. False when it broke down; then report.trouble says how.
-bool ConjugateGradients::iterate(SolveReport& report, double target) {
+bool ConjugateGradients::iterate(SolveReport& report, double target, int limit) {
   double alpha = 0, rz_before = 0;
   double scale = 0;  // brings the residual into the range of single precision
   bool first_time = true;
@@ -200,7 +207,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target) {
     cycle_.begin(exec_, first, again);
     if (!first_time) {
       const double norm = std::sqrt(add_sums());
-      if (!(norm > target) || report.iterations >= settings_.max_iterations) {
+      if (!(norm > target) || report.iterations >= limit) {
         sum("pressure.advance", 28, [&](int b) {
           advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
           return 0.0;

@@ -1,5 +1,7 @@
 #include "solvers/linear/pressure.h"
 
+#include <algorithm>
+
 #include "solvers/linear/network_solve.h"
 #include "solvers/linear/pressure_network.h"
 
@@ -43,7 +45,9 @@ SolveReport solve_pressure(Exec& exec, DiscreteVolume& volume, const PressureCha
       const std::string why = report.trouble;
       report.trouble.clear();
       report.method = SolveMethod::direct;
-      attempt(exec, volume, channels, settings, outline, report.unknowns, report);
+      MultigridSettings patient = settings;
+      patient.max_iterations = std::max(settings.max_iterations, 20);
+      attempt(exec, volume, channels, patient, outline, report.unknowns, report);
       report.trouble = "solved directly, because multigrid did not converge: " + why +
                        (report.trouble.empty() ? "" : "; directly: " + report.trouble);
     }

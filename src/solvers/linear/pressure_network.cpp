@@ -13,6 +13,9 @@
 namespace aegir {
 namespace {
 
+/// Sums and reciprocals of weights up to here stay numbers in single precision.
+constexpr float greatest_area = 1e15f;
+
 /// What is wrong with the first bad cell of a bucket.
 enum class Wrong : std::uint8_t { nothing, area, distance, rhs };
 
@@ -95,7 +98,7 @@ Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
         for (int a = 0; a < 3; ++a) {
           const float low = area[static_cast<std::size_t>(a)](i, j, k);
           const float high = area[static_cast<std::size_t>(a)](i + (a == 0), j + (a == 1), k + (a == 2));
-          if (!(low >= 0 && std::isfinite(low))) wrong = Wrong::area;
+          if (!(low >= 0 && low <= greatest_area)) wrong = Wrong::area;
           open += low + high;
         }
         const bool unknown = own < 0 && open > least_diagonal;
@@ -117,7 +120,7 @@ std::string describe(const Look& look, const BucketKey& key, const PressureChann
                         : look.wrong == Wrong::distance ? channels.distance.name
                                                         : channels.rhs.name;
   return fmt::format("'{}' of cell ({}, {}, {}) is {}", channel, cell.x, cell.y, cell.z,
-                     look.wrong == Wrong::area ? "negative or not a finite number" : "not a finite number");
+                     look.wrong == Wrong::area ? "negative, beyond 1e15 or not a number" : "not a finite number");
 }
 
 // Eight lanes: what every CPU we run on has; the compiler takes comparisons of longer vectors apart.
