@@ -11,7 +11,7 @@
 namespace aegir {
 namespace {
 
-constexpr int side = NetworkTile::side, plane = side * side, cells = NetworkTile::cells;
+constexpr int side = NetworkTile::side, plane = side * side, pitch = NetworkTile::pitch;
 
 /// Shares of what an upper bound by convexity would add for links between cells with unequal weights: towards a sink,
 /// and diagonally. Whole shares make the coarse network too stiff, none too weak; measured over waves, plates,
@@ -23,14 +23,14 @@ typedef float Lanes __attribute__((vector_size(32)));
 
 /// What the links across the coarsened axis between eliminated cells are shared out to, by the upper cell of each link.
 struct Shares {
-  alignas(64) float own_link[cells], next_link[cells];
-  alignas(64) float own_sink[cells], next_sink[cells];              // of the upper cell
-  alignas(64) float own_sink_below[cells], next_sink_below[cells];  // of the lower cell
-  alignas(64) float along[cells], along_below[cells];
+  alignas(64) float own_link[pitch], next_link[pitch];
+  alignas(64) float own_sink[pitch], next_sink[pitch];              // of the upper cell
+  alignas(64) float own_sink_below[pitch], next_sink_below[pitch];  // of the lower cell
+  alignas(64) float along[pitch], along_below[pitch];
 };
 
 struct Scratch {
-  alignas(64) float own[cells], next[cells];
+  alignas(64) float own[pitch], next[pitch];
   Shares shares[2];
   NetworkTile tile[2];
 };

@@ -20,8 +20,10 @@ struct NetworkTile {
   static constexpr int side = 16, lead = 4, cells = side * side * side;
   static constexpr int stride[3] = {side * side, side, 1};
   static constexpr int at(int i, int j, int k) { return ((i + lead) * side + j + lead) * side + k + lead; }
-  alignas(64) float link[3][cells];  ///< to the lower neighbour along each axis
-  alignas(64) float sink[3][cells];
+  /// Arrays of 4096 floats would all fall into the same few lines of the first cache.
+  static constexpr int pitch = cells + 80;
+  alignas(64) float link[3][pitch];  ///< to the lower neighbour along each axis
+  alignas(64) float sink[3][pitch];
 };
 
 /// Links and sinks of the 4×4×4 coarse cells that one bucket becomes.
