@@ -182,7 +182,7 @@ void ActiveSet::run(SolveReport& report, double tolerance) {
     sweep();
     report.residual = evaluate();
     if (report.residual <= tolerance) break;
-    solve_free(report, std::clamp(0.3 * tolerance / report.residual, 1e-9, settings_.round_tolerance));
+    solve_free(report, std::max(0.3 * tolerance / report.residual, settings_.round_tolerance));
     report.residual = evaluate();
     if (!std::isfinite(report.residual)) break;
   }

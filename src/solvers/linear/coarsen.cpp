@@ -3,6 +3,7 @@
 #include "solvers/linear/coarsen.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -27,6 +28,7 @@ struct Shares {
   alignas(64) float own_sink[pitch], next_sink[pitch];              // of the upper cell
   alignas(64) float own_sink_below[pitch], next_sink_below[pitch];  // of the lower cell
   alignas(64) float along[pitch], along_below[pitch];
+  std::uint8_t uneven[pitch / 8];  // by eight cells: all but the links may differ from zero
 };
 
 struct Scratch {
@@ -74,6 +76,20 @@ struct Step {
     const V zero{}, one = zero + 1.0f;
     const V link = at(from.link[Across] + q);
     const V own_q = at(s.own + q), next_q = at(s.next + q), own_p = at(s.own + p), next_p = at(s.next + p);
+    // Mostly both have the same weights: then their link goes to the links of the kept cells as it is.
+    std::uint8_t& uneven = out.uneven[q / 8];
+    const auto even = ((own_q == own_p) & (next_q == next_p)) | (link == zero);
+    if (_mm256_movemask_ps(reinterpret_cast<__m256>(even)) == 0xff) {
+      put(out.own_link + q, link * own_q);
+      put(out.next_link + q, link * next_q);
+      if (!uneven) return;
+      for (float* rest :
+           {out.own_sink, out.next_sink, out.own_sink_below, out.next_sink_below, out.along, out.along_below})
+        put(rest + q, zero);
+      uneven = 0;
+      return;
+    }
+    uneven = 1;
     const V sum_q = own_q + next_q, sum_p = own_p + next_p;
     // What rounding makes of 1 is 1: a pool without a sink must not get one.
     const V nearly = zero + (1 - 1e-6f);
@@ -108,10 +124,15 @@ struct Step {
   inline __attribute__((always_inline)) V gather_across(int e, int to, const Shares& in, NetworkTile& coarse) const {
     const int o = e + Odd, l = o - Next;
     put(coarse.link[Across] + to, at(from.link[Across] + e) + (at(in.own_link + o) + at(in.next_link + l)));
-    put(coarse.sink[Across] + to, (at(from.sink[Across] + e) + (at(s.own + o) * at(from.sink[Across] + o) +
-                                                                at(s.next + l) * at(from.sink[Across] + l))) +
-                                      ((at(in.own_sink + o) + at(in.next_sink + l)) +
-                                       (at(in.own_sink_below + o + Stride) + at(in.next_sink_below + l + Stride))));
+    const V sink = at(from.sink[Across] + e) +
+                   (at(s.own + o) * at(from.sink[Across] + o) + at(s.next + l) * at(from.sink[Across] + l));
+    constexpr int beyond = Stride < 8 ? 8 : Stride;  // a row shifted by one cell ends in the next eight
+    if (!(in.uneven[o / 8] | in.uneven[l / 8] | in.uneven[(o + beyond) / 8] | in.uneven[(l + beyond) / 8])) {
+      put(coarse.sink[Across] + to, sink);
+      return V{};
+    }
+    put(coarse.sink[Across] + to, sink + ((at(in.own_sink + o) + at(in.next_sink + l)) +
+                                          (at(in.own_sink_below + o + Stride) + at(in.next_sink_below + l + Stride))));
     return at(in.along + l) + at(in.along_below + l + Stride);
   }
   /// The coarse network of the kept cells of a row.
