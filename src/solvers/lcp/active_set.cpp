@@ -147,7 +147,7 @@ bool ActiveSet::hold_cells() {
 void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   Stopwatch watch;
   if (hold_cells()) {
-    HeldOutline outline = outline_held(exec_, level_, held_);
+    HeldOutline outline = outline_held(level_, held_);
     const auto load = [&](int b, NetworkTile& tile) {
       PaddedTile<float, 4> held;
       problem_.load(b, tile);
@@ -165,7 +165,7 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   SolveReport round;
   round.unknowns = report.unknowns;
   free_->solve(exec_, {rhs_.data(), delta(0)},
-               {.tolerance = tolerance, .warm_start = false, .memory = settings_.memory}, round);
+               {.tolerance = tolerance, .verify = false, .warm_start = false, .memory = settings_.memory}, round);
   report.iterations += round.iterations;
   if (!round.trouble.empty()) report.trouble = round.trouble;
   for_buckets([&](int b) {

@@ -14,10 +14,10 @@ void hold(NetworkTile& tile, const float* held);
 /// What the buckets of a level become when cells are held.
 struct HeldOutline {
   std::vector<BucketShape> shapes;
-  std::vector<std::uint8_t> changed;  ///< buckets with held cells in or beside them, ghosts included
+  std::vector<ChangeBox> changed;  ///< cells held or beside a held one, ghosts included
 };
 
-/// `held` has 512 values per bucket, with ghosts that are up to date. Collective.
-HeldOutline outline_held(Exec& exec, const Level& level, const BucketField& held);
+/// `held` has 512 values per bucket, with ghosts that are up to date.
+HeldOutline outline_held(const Level& level, const BucketField& held);
 
 }  // namespace aegir

@@ -36,6 +36,14 @@ void write_octant(float* bucket, int octant, const float* block) {
       std::memcpy(bucket + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
 }
 
+void ChangeBox::add(int i, int j, int k) {
+  const int at[3] = {i, j, k};
+  for (int a = 0; a < 3; ++a) {
+    low[a] = static_cast<std::int8_t>(std::min<int>(low[a], at[a]));
+    high[a] = static_cast<std::int8_t>(std::max<int>(high[a], at[a]));
+  }
+}
+
 BucketField::BucketField(int buckets, int values_per_bucket, BufferPool* pool)
     : memory_(static_cast<std::size_t>(buckets) * static_cast<std::size_t>(values_per_bucket) * sizeof(float), pool),
       stride_(static_cast<std::size_t>(values_per_bucket)) {
@@ -249,7 +257,7 @@ Level::Plan Level::plan_alike(Exec& exec, bool last) const {
 }
 
 Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
-             std::span<const std::uint8_t> changed, TileLoader load, BufferPool* pool)
+             std::span<const ChangeBox> changed, TileLoader load, BufferPool* pool)
     : coarse_topology(base.coarse_topology),
       parents(base.parents),
       topology_(base.topology_),
@@ -271,8 +279,18 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::ve
   plan.base = &base;
   plan.like.resize(static_cast<std::size_t>(t.local_count()));
   for_local(t, [&](int b) {
-    const bool affected = std::ranges::any_of(
-        t.neighbours(b), [&](std::int32_t n) { return n >= 0 && changed[static_cast<std::size_t>(n)]; });
+    bool affected = false;
+    for (int n = 0; n < 27; ++n) {
+      const int other = t.neighbours(b)[static_cast<std::size_t>(n)];
+      if (other < 0 || changed[static_cast<std::size_t>(other)].empty()) continue;
+      bool meets = true;  // the box, and the tile around this bucket
+      for (int a = 0; a < 3; ++a) {
+        const int shift = bucket_size * neighbour_offset(n)[a];
+        meets &= changed[static_cast<std::size_t>(other)].low[a] + shift <= 11 &&
+                 changed[static_cast<std::size_t>(other)].high[a] + shift >= -4;
+      }
+      affected |= meets;
+    }
     plan.like[static_cast<std::size_t>(b)] = affected ? b : Plan::as_in_base;
   });
   build_operators(exec, plan, !coarse, load);

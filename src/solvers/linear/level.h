@@ -27,6 +27,14 @@ struct BucketShape {
 /// Fills a tile with the network around a bucket.
 using TileLoader = FunctionRef<void(int bucket, NetworkTile& tile)>;
 
+/// The box of cells of a bucket whose network differs from another's; empty where low > high. May reach one cell beyond
+/// the bucket.
+struct ChangeBox {
+  std::int8_t low[3] = {100, 100, 100}, high[3] = {-100, -100, -100};
+  void add(int i, int j, int k);
+  bool empty() const { return low[0] > high[0]; }
+};
+
 /// Memory of floats by bucket, zeroed.
 class BucketField {
  public:
@@ -99,10 +107,10 @@ class Level {
   Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit, bool last,
         TileLoader load, BufferPool* pool = nullptr);
 
-  /// A level like `base`, which must outlive it, but for buckets whose network changed: 1 in `changed`, by bucket,
-  /// ghosts included. `coarse` is the network of the level below `base`, null where there is none. Collective.
+  /// A level like `base`, which must outlive it, but for cells whose network `changed`, by bucket, ghosts included.
+  /// `coarse` is the network of the level below `base`, null where there is none. Collective.
   Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
-        std::span<const std::uint8_t> changed, TileLoader load, BufferPool* pool = nullptr);
+        std::span<const ChangeBox> changed, TileLoader load, BufferPool* pool = nullptr);
 
   const Topology& topology() const { return *topology_; }
   std::shared_ptr<const Topology> shared_topology() const { return topology_; }

@@ -52,6 +52,19 @@ void coarse_around(const Level& coarse, int bucket, int octant, float* out) {
     }
 }
 
+/// Where two networks differ in a bucket.
+ChangeBox difference(const NetworkFields& a, const NetworkFields& b, int bucket) {
+  ChangeBox box;
+  for (int axis = 0; axis < 6; ++axis) {
+    const float* one = (axis < 3 ? a.link[axis] : a.sink[axis - 3]).at(bucket);
+    const float* other = (axis < 3 ? b.link[axis] : b.sink[axis - 3]).at(bucket);
+    if (std::memcmp(one, other, bucket_cells * sizeof(float)) == 0) continue;
+    for (int c = 0; c < bucket_cells; ++c)
+      if (one[c] != other[c]) box.add(c >> 6, (c >> 3) & 7, c & 7);
+  }
+  return box;
+}
+
 /// Adds the interpolated correction to a bucket's values; cells that are no unknowns stay zero.
 void correct(Level& level, const Level& coarse, int b, float* values) {
   alignas(64) float around[coarse_pitch], fine[bucket_cells];
@@ -97,7 +110,7 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
 }
 
 Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
-                     std::span<const std::uint8_t> changed, TileLoader load, const Settings& settings)
+                     std::span<const ChangeBox> changed, TileLoader load, const Settings& settings)
     : settings_(settings) {
   const auto below = [&](int l) { return l + 1 < base.level_count() ? base.level(l + 1).network.get() : nullptr; };
   levels_.push_back(std::make_unique<Level>(exec, base.level(first), below(first), std::move(shapes), changed, load,
@@ -108,17 +121,9 @@ Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<B
     const Topology& t = *fine.coarse_topology;
     std::int64_t count = 0;
     std::vector<BucketShape> coarse_shapes = classify(t, *network, 2 * fine.unit(), count);
-    std::vector<std::uint8_t> differs(static_cast<std::size_t>(t.total_count()), 0);
+    std::vector<ChangeBox> differs(static_cast<std::size_t>(t.total_count()));
     parallel_for(0, differs.size(), 16, [&](std::size_t begin, std::size_t end) {
-      const NetworkFields& old = *below(l - 1);
-      constexpr std::size_t bytes = bucket_cells * sizeof(float);
-      for (std::size_t i = begin; i < end; ++i)
-        for (int a = 0; a < 3; ++a) {
-          const int b = static_cast<int>(i);
-          if (std::memcmp(network->link[a].at(b), old.link[a].at(b), bytes) != 0 ||
-              std::memcmp(network->sink[a].at(b), old.sink[a].at(b), bytes) != 0)
-            differs[i] = 1;
-        }
+      for (std::size_t i = begin; i < end; ++i) differs[i] = difference(*network, *below(l - 1), static_cast<int>(i));
     });
     const auto load_coarse = [&](int b, NetworkTile& tile) { network->load(t, b, tile); };
     levels_.push_back(std::make_unique<Level>(exec, base.level(l), below(l), std::move(coarse_shapes), differs,

@@ -37,7 +37,7 @@ class Multigrid {
   /// The hierarchy below level `first` of `base`, for a network that differs from that level's in the buckets marked in
   /// `changed` (ghosts included). Base must outlive it and have kept its networks. Collective.
   Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
-            std::span<const std::uint8_t> changed, TileLoader load, const Settings& settings);
+            std::span<const ChangeBox> changed, TileLoader load, const Settings& settings);
 
   /// The right-hand side of a bucket of the finest level as 512 floats, in `scratch` or elsewhere.
   using RightHandSide = FunctionRef<const float*(int bucket, float* scratch)>;

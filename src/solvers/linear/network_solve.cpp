@@ -33,6 +33,20 @@ AEGIR_HOT double dot(const double* __restrict r, const float* __restrict z) {
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+/// r = b and x = its start or 0, nothing where there is no unknown; returns the sum of r².
+AEGIR_HOT double begin_bucket(double* __restrict r, double* __restrict x, const float* __restrict b,
+                              const float* __restrict unknown, bool keep) {
+  double lane[8] = {};
+  for (int c = 0; c < bucket_cells; c += 8)
+    for (int k = 0; k < 8; ++k) {
+      const double value = unknown[c + k] > 0 ? static_cast<double>(b[c + k]) : 0.0, start = x[c + k];
+      r[c + k] = value;
+      x[c + k] = keep && unknown[c + k] > 0 && start - start == 0 ? start : 0.0;
+      lane[k] += value * value;
+    }
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
 }  // namespace
 
 /// Conjugate gradients for one system.
@@ -64,7 +78,7 @@ class ConjugateGradients {
   double add_sums();
   double start(bool cold = false);
   double evaluate();
-  bool iterate(SolveReport& report, double target, int limit);
+  bool iterate(SolveReport& report, double target, int limit, double& norm);
 
   Exec& exec_;
   const NetworkVectors& vectors_;
@@ -101,16 +115,11 @@ double ConjugateGradients::start(bool cold) {
   parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const int b = static_cast<int>(i);
-      double *xs = x(b), *rs = r(b), square = 0;
       const bool empty = fine_.kind(b) == BucketKind::empty;
       const NetworkBucket* n = empty ? nullptr : fine_.bucket_operator(b).network;
-      for (int c = 0; c < bucket_cells; ++c) {
-        const bool unknown = !empty && (!n || n->relax[c] > 0);
-        rs[c] = unknown ? static_cast<double>(rhs(b)[c]) : 0.0;
-        if (!unknown || !settings_.warm_start || cold || !std::isfinite(xs[c])) xs[c] = 0;
-        square += rs[c] * rs[c];
-      }
-      sums_[i] = square;
+      alignas(64) float unknown[bucket_cells];
+      for (int c = 0; c < bucket_cells; ++c) unknown[c] = empty ? 0.0f : n ? n->relax[c] : 1.0f;
+      sums_[i] = begin_bucket(r(b), x(b), rhs(b), unknown, settings_.warm_start && !cold);
     }
   });
   double square = add_sums();
@@ -155,8 +164,9 @@ void ConjugateGradients::run(SolveReport& report) {
   const int first = report.iterations, limit = first + settings_.max_iterations;
   for (int restart = 0; restart < 6 && norm > target && report.iterations < limit; ++restart) {
     const int before = report.iterations;
-    if (!iterate(report, target * (restart ? 0.5 : 1.0), limit)) break;
-    const double next = evaluate();
+    double next = norm;
+    if (!iterate(report, target * (restart ? 0.5 : 1.0), limit, next)) break;
+    if (settings_.verify) next = evaluate();
     const bool stuck = next > 0.5 * norm && next > target;
     norm = next;
     if (report.iterations == before || stuck) break;
@@ -174,8 +184,9 @@ void ConjugateGradients::run(SolveReport& report) {
                                  report.iterations, report.residual, settings_.tolerance);
 }
 
-/// Iterates from the residual in r. False when it broke down; then report.trouble says how.
-bool ConjugateGradients::iterate(SolveReport& report, double target, int limit) {
+/// Iterates from the residual in r, whose norm is given and kept up to date. False when it broke down; then
+/// report.trouble says how.
+bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, double& norm) {
   double alpha = 0, rz_before = 0;
   double scale = 0;  // brings the residual into the range of single precision
   bool first_time = true;
@@ -184,16 +195,9 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit) 
     narrow(scratch, r(b), scale);
     return scratch;
   };
-  {
-    const double square = sum("pressure.norm", 8, [&](int b) {
-      double s = 0;
-      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
-      return s;
-    });
-    const double size = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(report.unknowns, 1)));
-    if (!(size > 0)) return true;
-    scale = std::exp2(-std::ilogb(size));
-  }
+  const double size = norm / std::sqrt(static_cast<double>(std::max<std::int64_t>(report.unknowns, 1)));
+  if (!(size > 0)) return true;
+  scale = std::exp2(-std::ilogb(size));
   for (;;) {
     // The residual moves in the pass that relaxes it for the first time.
     const auto first = [&](int b, float* scratch) -> const float* {
@@ -206,7 +210,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit) 
     };
     cycle_.begin(exec_, first, again);
     if (!first_time) {
-      const double norm = std::sqrt(add_sums());
+      norm = std::sqrt(add_sums());
       if (!(norm > target) || report.iterations >= limit) {
         sum("pressure.advance", 28, [&](int b) {
           advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
@@ -247,8 +251,7 @@ NetworkSolver::NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topolog
     : cycle_(exec, std::move(topology), std::move(shapes), unknowns, load, settings), pools_(exec, cycle_.level(0)) {}
 
 NetworkSolver::NetworkSolver(Exec& exec, const NetworkSolver& base, int first, std::vector<BucketShape> shapes,
-                             std::span<const std::uint8_t> changed, TileLoader load,
-                             const Multigrid::Settings& settings)
+                             std::span<const ChangeBox> changed, TileLoader load, const Multigrid::Settings& settings)
     : cycle_(exec, base.cycle_, first, std::move(shapes), changed, load, settings),
       pools_(base.pools_.closed() ? Pools(exec, cycle_.level(0)) : Pools()) {}
 

@@ -32,10 +32,10 @@ class NetworkSolver {
   NetworkSolver(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
                 std::int64_t unknowns, TileLoader load, const Multigrid::Settings& settings);
 
-  /// From level `first` of `base` down, where the network differs in the buckets marked in `changed`; see Multigrid.
+  /// From level `first` of `base` down, where the network differs in the cells in `changed`; see Multigrid.
   /// Collective.
   NetworkSolver(Exec& exec, const NetworkSolver& base, int first, std::vector<BucketShape> shapes,
-                std::span<const std::uint8_t> changed, TileLoader load, const Multigrid::Settings& settings);
+                std::span<const ChangeBox> changed, TileLoader load, const Multigrid::Settings& settings);
 
   /// Adds to the report's iterations and sets residual, converged, trouble and what was not compatible. Collective.
   void solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings, SolveReport& report);
