@@ -146,7 +146,8 @@ bool ActiveSet::hold_cells() {
 /// Solves A d = r on the free cells, adds d to x and lifts x to its bounds.
 void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   Stopwatch watch;
-  if (hold_cells()) {
+  const bool changed = hold_cells();
+  if (changed) {
     HeldOutline outline = outline_held(level_, held_);
     const auto load = [&](int b, NetworkTile& tile) {
       PaddedTile<float, 4> held;
@@ -164,10 +165,12 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   });
   SolveReport round;
   round.unknowns = report.unknowns;
-  free_->solve(exec_, {rhs_.data(), delta(0)},
-               {.tolerance = tolerance, .verify = false, .warm_start = false, .memory = settings_.memory}, round);
+  // While the set still changes, more than a step or two would be lost on the wrong cells.
+  MultigridSettings step{.tolerance = tolerance, .verify = false, .warm_start = false, .memory = settings_.memory};
+  if (changed) step.max_iterations = settings_.round_iterations;
+  free_->solve(exec_, {rhs_.data(), delta(0)}, step, round);
   report.iterations += round.iterations;
-  if (!round.trouble.empty()) report.trouble = round.trouble;
+  if (!round.trouble.empty() && !changed) report.trouble = round.trouble;
   for_buckets([&](int b) {
     if (free_->fine().kind(b) == BucketKind::empty) return;  // all of them held
     for (int c = 0; c < bucket_cells; ++c) x(b)[c] += delta(b)[c];
@@ -182,7 +185,7 @@ void ActiveSet::run(SolveReport& report, double tolerance) {
     sweep();
     report.residual = evaluate();
     if (report.residual <= tolerance) break;
-    solve_free(report, std::max(0.3 * tolerance / report.residual, settings_.round_tolerance));
+    solve_free(report, std::clamp(0.3 * tolerance / report.residual, 1e-9, 0.3));
     report.residual = evaluate();
     if (!std::isfinite(report.residual)) break;
   }

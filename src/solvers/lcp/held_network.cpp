@@ -2,23 +2,29 @@
 
 #include <algorithm>
 
+#include "base/simd.h"
 #include "parallel/threads.h"
 
 namespace aegir {
 
-void hold(NetworkTile& tile, const float* held) {
+namespace {
+
+/// One axis.
+AEGIR_HOT void hold_axis(float* __restrict link, float* __restrict sink, const float* __restrict held, int stride) {
   constexpr int cells = NetworkTile::cells;
-  if (std::all_of(held, held + cells, [](float h) { return h == 0; })) return;
-  for (int a = 0; a < 3; ++a) {
-    const int s = NetworkTile::stride[a];
-    float *link = tile.link[a], *sink = tile.sink[a];
-    for (int c = 0; c < cells; ++c) {
-      const float below = c >= s ? held[c - s] * link[c] : 0.0f;
-      const float above = c + s < cells ? held[c + s] * link[c + s] : 0.0f;
-      sink[c] = (sink[c] + (below + above)) * (1 - held[c]);
-    }
-    for (int c = 0; c < cells; ++c) link[c] *= (1 - held[c]) * (c >= s ? 1 - held[c - s] : 1.0f);
-  }
+  const int last = cells - stride;
+  for (int c = 0; c < stride; ++c) sink[c] = (sink[c] + held[c + stride] * link[c + stride]) * (1 - held[c]);
+  for (int c = stride; c < last; ++c)
+    sink[c] = (sink[c] + (held[c - stride] * link[c] + held[c + stride] * link[c + stride])) * (1 - held[c]);
+  for (int c = last; c < cells; ++c) sink[c] = (sink[c] + held[c - stride] * link[c]) * (1 - held[c]);
+  for (int c = 0; c < stride; ++c) link[c] *= 1 - held[c];
+  for (int c = stride; c < cells; ++c) link[c] *= (1 - held[c]) * (1 - held[c - stride]);
+}
+
+}  // namespace
+
+void hold(NetworkTile& tile, const float* held) {
+  for (int a = 0; a < 3; ++a) hold_axis(tile.link[a], tile.sink[a], held, NetworkTile::stride[a]);
 }
 
 HeldOutline outline_held(const Level& level, const BucketField& held) {

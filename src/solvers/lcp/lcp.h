@@ -19,10 +19,10 @@ namespace aegir {
 struct LcpSettings {
   double tolerance = 1e-4;  ///< of |min(x - l, A x - b)| / |b|, where cells without a bound count |A x - b|
   int max_rounds = 40;
-  bool warm_start = false;        ///< start from the pressure channel instead of the coarse levels
-  int sweeps = 2;                 ///< projected passes over all buckets between two solves
-  BufferPool* memory = nullptr;   ///< kept by the caller from solve to solve; saves clearing fresh pages
-  double round_tolerance = 0.05;  ///< how far a round's solve brings the residual of the free cells down
+  bool warm_start = false;       ///< start from the pressure channel instead of the coarse levels
+  int sweeps = 2;                ///< projected passes over all buckets between two solves
+  BufferPool* memory = nullptr;  ///< kept by the caller from solve to solve; saves clearing fresh pages
+  int round_iterations = 1;      ///< of conjugate gradients in a round whose set of held cells is new
 };
 
 /// Solves with the bound `lower` per cell; anything below -1e30 means none. The report's residual is the

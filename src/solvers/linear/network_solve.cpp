@@ -76,6 +76,7 @@ class ConjugateGradients {
   template <class Body>
   double sum(const char* label, std::int64_t bytes_per_cell, const Body& body);
   double add_sums();
+  void finish_step(double alpha);
   double start(bool cold = false);
   double evaluate();
   bool iterate(SolveReport& report, double target, int limit, double& norm);
@@ -112,13 +113,13 @@ double ConjugateGradients::add_sums() {
 
 /// Clears what is no unknown and evaluates |b|; returns the norm of the first residual.
 double ConjugateGradients::start(bool cold) {
+  static const std::vector<float> nothing(bucket_cells, 0.0f), everything(bucket_cells, 1.0f);
   parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const int b = static_cast<int>(i);
       const bool empty = fine_.kind(b) == BucketKind::empty;
       const NetworkBucket* n = empty ? nullptr : fine_.bucket_operator(b).network;
-      alignas(64) float unknown[bucket_cells];
-      for (int c = 0; c < bucket_cells; ++c) unknown[c] = empty ? 0.0f : n ? n->relax[c] : 1.0f;
+      const float* unknown = empty ? nothing.data() : n ? n->relax : everything.data();
       sums_[i] = begin_bucket(r(b), x(b), rhs(b), unknown, settings_.warm_start && !cold);
     }
   });
@@ -184,6 +185,14 @@ void ConjugateGradients::run(SolveReport& report) {
                                  report.iterations, report.residual, settings_.tolerance);
 }
 
+/// The last step along the direction, after which the direction is no longer needed.
+void ConjugateGradients::finish_step(double alpha) {
+  sum("pressure.advance", 28, [&](int b) {
+    advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
+    return 0.0;
+  });
+}
+
 /// Iterates from the residual in r, whose norm is given and kept up to date. False when it broke down; then
 /// report.trouble says how.
 bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, double& norm) {
@@ -212,10 +221,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, 
     if (!first_time) {
       norm = std::sqrt(add_sums());
       if (!(norm > target) || report.iterations >= limit) {
-        sum("pressure.advance", 28, [&](int b) {
-          advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
-          return 0.0;
-        });
+        finish_step(alpha);
         if (std::isfinite(norm)) return true;
         report.trouble = "the residual is no longer a finite number";
         return false;
@@ -242,7 +248,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, 
     alpha = rz / square;
     rz_before = rz;
     first_time = false;
-    ++report.iterations;
+    if (++report.iterations >= limit && !settings_.verify) return finish_step(alpha), true;
   }
 }
 
