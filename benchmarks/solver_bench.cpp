@@ -151,8 +151,10 @@ struct PeerChoice {
 void poisson(Bench& bench, const std::string& kind, int n, int rounds, const std::vector<PeerChoice>& peers) {
   const PressureScene scene = kind == "hard" ? hard_box(n) : sloshing_box(n);
   const auto volume = make_volume(bench.exec, scene, Partition{});
+  BufferPool memory;  // as a simulation keeps it from step to step
   const auto solve = [&] {
-    return solve_pressure(bench.exec, *volume, channels, {.tolerance = tolerance, .warm_start = false});
+    return solve_pressure(bench.exec, *volume, channels,
+                          {.tolerance = tolerance, .warm_start = false, .memory = &memory});
   };
   solve();  // warm-up
   Rounds ours;
@@ -290,9 +292,12 @@ void lcp(Bench& bench) {
   for (const double omega : {1.0, 1.5, 1.7, 1.8, 1.85, 1.9, 1.92, 1.94, 1.95, 1.96, 1.97, 1.98})
     if (const int count = sweeps.solve(omega, wanted, fewest); count < fewest) fewest = count, best = omega;
   SolveReport ours;
-  const auto t =
-      in_turns(7, {{[&] { ours = solve_lcp(bench.exec, *volume, channels, scene_lower, {.tolerance = wanted}); }},
-                   {[&] { sweeps.solve(best, wanted, 2 * fewest); }}});
+  BufferPool memory;
+  const auto t = in_turns(7, {{[&] {
+                                ours = solve_lcp(bench.exec, *volume, channels, scene_lower,
+                                                 {.tolerance = wanted, .memory = &memory});
+                              }},
+                              {[&] { sweeps.solve(best, wanted, 2 * fewest); }}});
   const double peer_residual = sweeps.residual();
   sweeps.take(*volume);
   if (ours.converged)

@@ -406,6 +406,12 @@ BucketOperator Level::bucket_operator(int b) const {
   return {network_here, unit_, network_here ? Sides{0} : shape(b).closed};
 }
 
+std::int64_t Level::pass_bytes(std::int64_t per_cell) const {
+  const auto buckets = static_cast<std::int64_t>(colours_[0].size() + colours_[1].size());
+  const auto networks = std::ranges::count_if(network_of_, [](const NetworkBucket* n) { return n != nullptr; });
+  return buckets * bucket_cells * per_cell + networks * static_cast<std::int64_t>(sizeof(NetworkBucket));
+}
+
 const TransferWeights* Level::transfer(int b) const { return transfer_of_[static_cast<std::size_t>(b)]; }
 
 std::vector<BucketShape> classify(const Topology& topology, const NetworkFields& network, float unit,

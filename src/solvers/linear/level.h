@@ -120,6 +120,8 @@ class Level {
   /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even.
   std::span<const std::int32_t> buckets(int colour) const { return colours_[static_cast<std::size_t>(colour)]; }
   BucketOperator bucket_operator(int b) const;
+  /// What a pass over the buckets with unknowns moves: so many bytes per cell, and the networks.
+  std::int64_t pass_bytes(std::int64_t per_cell) const;
   const TransferWeights* transfer(int b) const;
 
   /// Parents' topology, and the links and sinks of the coarse network; only where this is not the last level.
