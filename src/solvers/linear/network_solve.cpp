@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
@@ -196,37 +197,40 @@ void ConjugateGradients::finish_step(double alpha) {
 /// Iterates from the residual in r, whose norm is given and kept up to date. False when it broke down; then
 /// report.trouble says how.
 bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, double& norm) {
-  double alpha = 0, rz_before = 0;
-  double scale = 0;  // brings the residual into the range of single precision
+  const double size = norm / std::sqrt(static_cast<double>(std::max<std::int64_t>(report.unknowns, 1)));
+  if (!(size > 0)) return true;
+  const double scale = std::exp2(-std::ilogb(size));  // brings the residual into the range of single precision
+  double alpha = 0, rz_before = 0, rate = 1;
   bool first_time = true;
-  Stopwatch watch;
+  const auto move = [&](int b) {
+    UnknownTile p;
+    load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
+    return sums_[static_cast<std::size_t>(b)] = subtract_product(p, fine_.bucket_operator(b), alpha, r(b));
+  };
   const auto again = [&](int b, float* scratch) -> const float* {
     narrow(scratch, r(b), scale);
     return scratch;
   };
-  const double size = norm / std::sqrt(static_cast<double>(std::max<std::int64_t>(report.unknowns, 1)));
-  if (!(size > 0)) return true;
-  scale = std::exp2(-std::ilogb(size));
+  const auto move_first = [&](int b, float* scratch) -> const float* { return move(b), again(b, scratch); };
+  const auto done = [&](double square) {
+    const double before = std::exchange(norm, std::sqrt(square));
+    rate = norm / before;
+    return !(norm > target) || report.iterations >= limit;
+  };
+  const auto end = [&] {
+    finish_step(alpha);
+    if (!std::isfinite(norm)) report.trouble = "the residual is no longer a finite number";
+    return std::isfinite(norm);
+  };
   for (;;) {
-    // The residual moves in the pass that relaxes it for the first time.
-    const auto first = [&](int b, float* scratch) -> const float* {
-      if (!first_time) {
-        UnknownTile p;
-        load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));
-        sums_[static_cast<std::size_t>(b)] = subtract_product(p, fine_.bucket_operator(b), alpha, r(b));
-      }
-      return again(b, scratch);
-    };
-    cycle_.begin(exec_, first, again);
-    if (!first_time) {
-      norm = std::sqrt(add_sums());
-      if (!(norm > target) || report.iterations >= limit) {
-        finish_step(alpha);
-        if (std::isfinite(norm)) return true;
-        report.trouble = "the residual is no longer a finite number";
-        return false;
-      }
-    }
+    // The residual moves in the pass that relaxes it for the first time, unless that would probably be in vain.
+    const bool probably_last = !first_time && norm * rate < target;
+    if (probably_last && done(sum("pressure.move", 20, move))) return end();
+    if (first_time || probably_last)
+      cycle_.begin(exec_, again, again);
+    else
+      cycle_.begin(exec_, move_first, again);
+    if (!first_time && !probably_last && done(add_sums())) return end();
     cycle_.finish(exec_, again, [&](int b, const float* z) { sums_[static_cast<std::size_t>(b)] = dot(r(b), z); });
     const double rz = add_sums();
     const double beta = first_time ? 0.0 : rz / rz_before;
