@@ -64,6 +64,8 @@ void ActiveSet::start() {
     lift(b);
   });
   norm_ = std::sqrt(sum(sums_));
+  const auto buckets = static_cast<std::int64_t>(level_.buckets(0).size() + level_.buckets(1).size());
+  unknowns_ = exec_.comm.sum(buckets) * bucket_cells;
 }
 
 /// r = b - A x, and the relative complementarity residual.
@@ -143,7 +145,8 @@ bool ActiveSet::hold_cells() {
   return true;
 }
 
-/// Solves A d = r on the free cells, adds d to x and lifts x to its bounds.
+/// Brings the free cells closer to A x = b and lifts x to its bounds: by one step where the held cells are others than
+/// before, else to the tolerance.
 void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   Stopwatch watch;
   const bool changed = hold_cells();
@@ -160,17 +163,21 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
                                             outline.changed, load, Multigrid::Settings{.memory = settings_.memory});
   }
   report.setup_seconds += watch.seconds();
+  if (changed) {  // more than a step would be lost on the wrong cells
+    const double size = report.residual * norm_ / std::sqrt(static_cast<double>(std::max<std::int64_t>(unknowns_, 1)));
+    free_->descend(exec_, r(0), size, problem_.x);
+    ++report.iterations;
+    return for_buckets([&](int b) { lift(b); });
+  }
   for_buckets([&](int b) {
     for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
   });
   SolveReport round;
-  round.unknowns = report.unknowns;
-  // While the set still changes, more than a step or two would be lost on the wrong cells.
-  MultigridSettings step{.tolerance = tolerance, .verify = false, .warm_start = false, .memory = settings_.memory};
-  if (changed) step.max_iterations = settings_.round_iterations;
-  free_->solve(exec_, {rhs_.data(), delta(0)}, step, round);
+  round.unknowns = unknowns_;
+  free_->solve(exec_, {rhs_.data(), delta(0)},
+               {.tolerance = tolerance, .warm_start = false, .memory = settings_.memory}, round);
   report.iterations += round.iterations;
-  if (!round.trouble.empty() && !changed) report.trouble = round.trouble;
+  report.trouble = round.trouble;
   for_buckets([&](int b) {
     if (free_->fine().kind(b) == BucketKind::empty) return;  // all of them held
     for (int c = 0; c < bucket_cells; ++c) x(b)[c] += delta(b)[c];

@@ -56,6 +56,7 @@ class ActiveSet {
   std::vector<std::uint8_t> bounded_;  // buckets with any bound
   std::vector<double> sums_;
   double norm_ = 0;
+  std::int64_t unknowns_ = 0;  // at most
   std::unique_ptr<NetworkSolver> free_;
 };
 

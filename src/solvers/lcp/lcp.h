@@ -22,7 +22,6 @@ struct LcpSettings {
   bool warm_start = false;       ///< start from the pressure channel instead of the coarse levels
   int sweeps = 2;                ///< projected passes over all buckets between two solves
   BufferPool* memory = nullptr;  ///< kept by the caller from solve to solve; saves clearing fresh pages
-  int round_iterations = 1;      ///< of conjugate gradients in a round whose set of held cells is new
 };
 
 /// Solves with the bound `lower` per cell; anything below -1e30 means none. The report's residual is the

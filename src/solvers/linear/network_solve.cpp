@@ -168,7 +168,7 @@ void ConjugateGradients::run(SolveReport& report) {
     const int before = report.iterations;
     double next = norm;
     if (!iterate(report, target * (restart ? 0.5 : 1.0), limit, next)) break;
-    if (settings_.verify) next = evaluate();
+    next = evaluate();
     const bool stuck = next > 0.5 * norm && next > target;
     norm = next;
     if (report.iterations == before || stuck) break;
@@ -252,7 +252,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, 
     alpha = rz / square;
     rz_before = rz;
     first_time = false;
-    if (++report.iterations >= limit && !settings_.verify) return finish_step(alpha), true;
+    ++report.iterations;
   }
 }
 
@@ -268,6 +268,45 @@ NetworkSolver::NetworkSolver(Exec& exec, const NetworkSolver& base, int first, s
 void NetworkSolver::solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings,
                           SolveReport& report) {
   ConjugateGradients(exec, *this, vectors, settings).run(report);
+}
+
+void NetworkSolver::descend(Exec& exec, const double* r, double size, double* x) {
+  Level& level = cycle_.level(0);
+  const Topology& t = level.topology();
+  const double scale = size > 0 && std::isfinite(size) ? std::exp2(-std::ilogb(size)) : 1.0;
+  const auto at = [](int b) { return static_cast<std::size_t>(b) * bucket_cells; };
+  const auto rhs = [&](int b, float* scratch) -> const float* {
+    narrow(scratch, r + at(b), scale);
+    if (const NetworkBucket* n = level.bucket_operator(b).network)
+      for (int c = 0; c < bucket_cells; ++c) scratch[c] = n->relax[c] > 0 ? scratch[c] : 0.0f;
+    return scratch;
+  };
+  std::vector<double> sums(static_cast<std::size_t>(t.local_count()), 0.0);
+  const auto total = [&] {
+    return exact_sum(exec, t, [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
+  };
+  const auto for_all = [&](const auto& body) {
+    for (int colour = 0; colour < 2; ++colour)
+      parallel_for(0, level.buckets(colour).size(), 4, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(level.buckets(colour)[i]);
+      });
+  };
+  cycle_.begin(exec, rhs, rhs);
+  cycle_.finish(exec, rhs, [&](int b, const float* z) { sums[static_cast<std::size_t>(b)] = dot(r + at(b), z); });
+  const double along = total();
+  level.unknown.exchange(exec, t);
+  for_all([&](int b) {
+    UnknownTile z;
+    load_bucket(z, t, b, level.unknown.data(), level.bucket_operator(b));
+    sums[static_cast<std::size_t>(b)] = energy(z, level.bucket_operator(b));
+  });
+  const double bend = total();
+  if (!(along > 0) || !(bend > 0) || !std::isfinite(along / bend)) return;
+  const double alpha = along / bend;
+  for_all([&](int b) {
+    const float* z = level.unknown.at(b);
+    for (int c = 0; c < bucket_cells; ++c) x[at(b) + static_cast<std::size_t>(c)] += alpha * static_cast<double>(z[c]);
+  });
 }
 
 double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r) {

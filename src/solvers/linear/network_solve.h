@@ -40,6 +40,11 @@ class NetworkSolver {
   /// Adds to the report's iterations and sets residual, converged, trouble and what was not compatible. Collective.
   void solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings, SolveReport& report);
 
+  /// One step of steepest descent in the cycle's metric: moves x, 512 values per bucket, towards A x = b, where r is b
+  /// - A x and `size` about the size of its values. What lies outside the unknowns is neither read nor moved.
+  /// Collective.
+  void descend(Exec& exec, const double* r, double size, double* x);
+
   const Level& fine() const { return cycle_.level(0); }
   const Pools& pools() const { return pools_; }
   Multigrid& cycle() { return cycle_; }

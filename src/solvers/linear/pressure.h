@@ -26,7 +26,6 @@ struct PressureChannels {
 struct MultigridSettings {
   double tolerance = 1e-5;  ///< of the true relative residual |b - A x| / |b|
   int max_iterations = 100;
-  bool verify = true;                  ///< know the residual at the end; without, max_iterations end without looking
   bool warm_start = true;              ///< start from the pressure channel instead of zero
   int sweeps = 3;                      ///< relaxations before and after each coarse correction
   BufferPool* memory = nullptr;        ///< kept by the caller from solve to solve; saves clearing fresh pages
