@@ -38,39 +38,54 @@ double ActiveSet::sum(const std::vector<double>& parts) {
   return exact_sum(exec_, topology_, [&](const Bucket& b) { return parts[static_cast<std::size_t>(b.index)]; });
 }
 
-/// x = max(x, l) in one bucket.
+/// x = max(x, l) in one bucket, where there are unknowns.
 void ActiveSet::lift(int b) {
   if (!bounded_[static_cast<std::size_t>(b)]) return;
+  const NetworkBucket* n = level_.bucket_operator(b).network;
   for (int c = 0; c < bucket_cells; ++c)
-    if (bound(b)[c] > no_bound) x(b)[c] = std::max(x(b)[c], static_cast<double>(bound(b)[c]));
+    if (bound(b)[c] > no_bound && (!n || n->relax[c] > 0))
+      x(b)[c] = std::max(x(b)[c], static_cast<double>(bound(b)[c]));
 }
 
 /// Finds the buckets with bounds, makes x feasible and evaluates |b|.
-void ActiveSet::start() {
-  for_buckets([&](int b) {
-    const NetworkBucket* n = level_.bucket_operator(b).network;
-    const float* rhs = problem_.rhs + at(b);
-    double square = 0;
-    bool any = false;
-    for (int c = 0; c < bucket_cells; ++c) {
-      const bool unknown = !n || n->relax[c] > 0;
-      if (!unknown || !std::isfinite(x(b)[c])) x(b)[c] = 0;
-      if (!unknown) continue;
-      any |= bound(b)[c] > no_bound;
-      square += static_cast<double>(rhs[c]) * static_cast<double>(rhs[c]);
-    }
-    bounded_[static_cast<std::size_t>(b)] = any;
-    sums_[static_cast<std::size_t>(b)] = square;
-    lift(b);
+void ActiveSet::start(SolveReport& report) {
+  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) start_bucket(static_cast<int>(i));
   });
-  norm_ = std::sqrt(sum(sums_));
+  double square = sum(sums_);
+  if (problem_.pools && problem_.pools->closed()) {
+    const double removed = problem_.pools->remove_means(exec_, r(0));
+    report.incompatible = square > 0 ? std::sqrt(removed / square) : 0;
+    square -= removed;
+  }
+  norm_ = std::sqrt(std::max(square, 0.0));
   const auto buckets = static_cast<std::int64_t>(level_.buckets(0).size() + level_.buckets(1).size());
   unknowns_ = exec_.comm.sum(buckets) * bucket_cells;
+}
+
+/// r = b and x its start, nothing where there is no unknown.
+void ActiveSet::start_bucket(int b) {
+  const bool empty = level_.kind(b) == BucketKind::empty;
+  const NetworkBucket* n = empty ? nullptr : level_.bucket_operator(b).network;
+  const float* rhs = problem_.rhs + at(b);
+  double square = 0;
+  bool any = false;
+  for (int c = 0; c < bucket_cells; ++c) {
+    const bool unknown = !empty && (!n || n->relax[c] > 0);
+    if (!unknown || !std::isfinite(x(b)[c])) x(b)[c] = 0;
+    r(b)[c] = unknown ? static_cast<double>(rhs[c]) : 0.0;
+    any |= unknown && bound(b)[c] > no_bound;
+    square += r(b)[c] * r(b)[c];
+  }
+  bounded_[static_cast<std::size_t>(b)] = any;
+  sums_[static_cast<std::size_t>(b)] = square;
+  if (!empty) lift(b);
 }
 
 /// r = b - A x, and the relative complementarity residual.
 double ActiveSet::evaluate() {
   network_residual(exec_, level_, {problem_.rhs, problem_.x}, r(0));
+  if (problem_.pools) problem_.pools->remove_means(exec_, r(0));
   for_buckets([&](int b) {
     const double *xs = x(b), *rs = r(b);
     const float* l = bound(b);
@@ -186,7 +201,7 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
 }
 
 void ActiveSet::run(SolveReport& report, double tolerance) {
-  start();
+  start(report);
   report.residual = evaluate();
   for (int round = 0; round < settings_.max_rounds && report.residual > tolerance; ++round) {
     sweep();

@@ -19,7 +19,8 @@ struct LcpProblem {
   TileLoader load;
   const float* rhs = nullptr;
   const float* bound = nullptr;
-  double* x = nullptr;  ///< with ghosts
+  double* x = nullptr;           ///< with ghosts
+  const Pools* pools = nullptr;  ///< closed pools without a bound: what they cannot meet is left out of the residual
 };
 
 class ActiveSet {
@@ -39,7 +40,8 @@ class ActiveSet {
   template <class Body>
   void for_buckets(const Body& body);
   double sum(const std::vector<double>& parts);
-  void start();
+  void start(SolveReport& report);
+  void start_bucket(int b);
   double evaluate();
   void lift(int b);
   void sweep();

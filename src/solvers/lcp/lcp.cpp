@@ -11,6 +11,12 @@
 namespace aegir {
 namespace {
 
+/// True when every bound is a number or none.
+bool usable(const float* bound, int buckets) {
+  const float* end = bound + static_cast<std::size_t>(buckets) * bucket_cells;
+  return std::all_of(bound, end, [](float l) { return l < -no_bound; });
+}
+
 /// The same problem on all levels of the hierarchy without bounds: coarse ones give the finer ones their start.
 class Cascade {
  public:
@@ -39,7 +45,9 @@ class Cascade {
     const LcpProblem below{solver_, l + 1, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
     guess(l + 1, below);
     SolveReport report;
-    ActiveSet(exec_, below, settings_).run(report, std::max(settings_.tolerance, coarse_tolerance));
+    LcpSettings few = settings_;  // a guess need not be right
+    few.max_rounds = 5;
+    ActiveSet(exec_, below, few).run(report, std::max(settings_.tolerance, coarse_tolerance));
     cycle_.prolong_from(exec_, l, below.x, problem.x);
   }
 
@@ -81,8 +89,14 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   SolveReport report;
   const PressureOutline outline = aegir::outline(exec, volume, channels);
   report.unknowns = outline.unknowns;
-  if (!outline.trouble.empty()) {
-    report.trouble = outline.trouble + "; the pressure was left as it is";
+  volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),
+      volume.write(channels.pressure).prepare(exec);
+  const float* bound = volume.store(lower.name).plane<float>(0);
+  std::string trouble = outline.trouble;
+  if (trouble.empty() && exec.comm.any(!usable(bound, volume.topology().local_count())))
+    trouble = fmt::format("a bound in '{}' is above 1e30 or not a number", lower.name);
+  if (!trouble.empty()) {
+    report.trouble = trouble + "; the pressure was left as it is";
     report.seconds = report.setup_seconds = watch.seconds();
     return report;
   }
@@ -93,22 +107,25 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
                      {.memory = settings.memory, .keep_networks = true});
   report.pools = full.pools().count(), report.closed_pools = full.pools().closed();
   report.setup_seconds = watch.seconds();
-  volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),
-      volume.write(channels.pressure).prepare(exec);
-  const LcpProblem problem{full,
-                           0,
-                           load,
-                           volume.store(channels.rhs.name).plane<float>(0),
-                           volume.store(lower.name).plane<float>(0),
-                           volume.store(channels.pressure.name).plane<double>(0)};
+  // Closed pools that nothing bounds are fixed up to a constant, as without bounds.
+  const Pools unbounded = full.pools().without(exec, [&](int b, int c) {
+    return bound[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)] > no_bound;
+  });
+  const LcpProblem problem{full,      0,
+                           load,      volume.store(channels.rhs.name).plane<float>(0),
+                           bound,     volume.store(channels.pressure.name).plane<double>(0),
+                           &unbounded};
   Cascade(exec, full, problem, settings).run(report);
   volume.store(channels.pressure.name).ghosts_valid = false;
   report.converged = report.residual <= settings.tolerance;
   if (report.converged)
     report.trouble.clear();
   else if (report.trouble.empty())
-    report.trouble = fmt::format("after {} rounds the complementarity residual is {:.1e} instead of {:.1e}",
-                                 settings.max_rounds, report.residual, settings.tolerance);
+    report.trouble =
+        fmt::format("the complementarity residual is {:.1e} instead of {:.1e}{}", report.residual, settings.tolerance,
+                    report.closed_pools > unbounded.closed()
+                        ? "; a closed pool with bounds has no solution if its right-hand side sums to more than 0"
+                        : "");
   report.seconds = watch.seconds();
   return report;
 }

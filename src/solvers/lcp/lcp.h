@@ -4,10 +4,10 @@
 //   A x = b                                                      in all others
 //
 // Loki's predictor and corrector [Lesser et al. 2022, Algorithm 2] is one round of this: a solve, then projected
-// Gauss–Seidel. Here rounds go on until the set of cells held at their bound no longer changes: a few projected sweeps
-// find the set, multigrid conjugate gradients solve for the cells that are free, and for the matrices of pressure
-// systems that settles [Hintermüller, Ito, Kunisch 2002]. The first guess comes from the same problem on the coarse
-// levels of the hierarchy, where rounds cost next to nothing.
+// Gauss–Seidel. Here rounds go on until the residual is met: a few projected sweeps find the cells that are held at
+// their bound, multigrid moves the others, one step while the held cells still change and to the end once they stay (an
+// inexact active-set method; with exact solves it settles for matrices like these [Hintermüller, Ito, Kunisch 2002]).
+// The first guess comes from the same problem on the coarse levels of the hierarchy, where rounds cost next to nothing.
 //
 //   const SolveReport report = solve_lcp(exec, volume, {area, distance, rhs, pressure}, lower, {.tolerance = 1e-4});
 #pragma once

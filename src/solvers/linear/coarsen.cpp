@@ -64,9 +64,10 @@ struct Step {
         ((below + at(from.link[Axis] + e)) + (at(from.sink[0] + e) + at(from.sink[1] + e))) +
         ((at(from.sink[2] + e) + at(from.link[B] + e)) + (at(from.link[B] + e + StrideB) + at(from.link[C] + e))) +
         at(from.link[C] + e + StrideC);
-    const V sum = below + above + sink, scale = sum > zero ? one / sum : zero;
-    put(s.own + o, even > zero ? below * scale : one);
-    put(s.next + o, even > zero ? above * scale : zero);
+    const V sum = below + above + sink, scale = sum > zero + least_diagonal ? one / sum : zero;
+    const auto exists = even > zero + least_diagonal;
+    put(s.own + o, exists ? below * scale : one);
+    put(s.next + o, exists ? above * scale : zero);
   }
 
   /// Shares out the links across along one axis between the eliminated cells of a row and those `stride` below.

@@ -28,7 +28,7 @@ constexpr int one_ordering_limit = 10'000;  // rows up to which minimum degree i
 /// CHOLMOD would start four beside ours (no active level of parallel regions is allowed).
 class OneThread {
  public:
-  OneThread() {
+  OneThread() : lock_(mutex()) {
     for (Knob& k : knobs_)
       if (k.get && k.set) k.before = k.get(), k.set(k.one);
   }
@@ -55,6 +55,12 @@ class OneThread {
                                            knob("omp_get_max_active_levels", "omp_set_max_active_levels", 0)};
     return knobs;
   }
+  /// The settings belong to the process: one at a time.
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  std::lock_guard<std::mutex> lock_;
   std::array<Knob, 2> knobs_ = known();
 };
 

@@ -137,7 +137,7 @@ Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<B
                                               load_coarse, settings_.memory));
     levels_.back()->rhs = BucketField(t.local_count(), bucket_cells, settings_.memory);
   }
-  factor_last(exec);
+  if (base.direct_) factor_last(exec);
 }
 
 /// One more where a boundary makes relaxation slower, and on coarse levels, where it costs next to nothing.
@@ -238,7 +238,13 @@ void Multigrid::restrict_to(Exec& exec, int l, const float* rhs) {
   Level &fine = level(l), &coarse = level(l + 1);
   for (int colour = 0; colour < 2; ++colour)
     for_buckets(fine.buckets(colour), [&](int b) {
-      restrict_bucket(rhs + static_cast<std::size_t>(b) * bucket_cells, fine.transfer(b), fine.partial.at(b));
+      alignas(64) float known[bucket_cells];
+      const float* from = rhs + static_cast<std::size_t>(b) * bucket_cells;
+      if (const NetworkBucket* n = fine.bucket_operator(b).network) {
+        for (int c = 0; c < bucket_cells; ++c) known[c] = n->relax[c] > 0 ? from[c] : 0.0f;
+        from = known;
+      }
+      restrict_bucket(from, fine.transfer(b), fine.partial.at(b));
     });
   fine.partial.exchange(exec, fine.topology());
   gather_coarse(exec, fine, coarse);
@@ -267,7 +273,9 @@ void Multigrid::prolong_from(Exec& exec, int l, const double* coarse_values_in, 
 void Multigrid::fetch_coarse(Exec& exec, Level& fine, Level& coarse) {
   fine.parents.send_down(
       exec, coarse_values, [&](int up, int octant, float* out) { coarse_around(coarse, up, octant, out); },
-      [&](int b, const float* in) { std::memcpy(fine.partial.at(b), in, coarse_values * sizeof(float)); });
+      [&](int b, const float* in) {
+        if (fine.kind(b) != BucketKind::empty) std::memcpy(fine.partial.at(b), in, coarse_values * sizeof(float));
+      });
 }
 
 void Multigrid::ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {

@@ -54,6 +54,9 @@ class Multigrid {
   /// Interpolates values of level l + 1 to level l; only where there are unknowns. Collective.
   void prolong_from(Exec& exec, int l, const double* coarse, double* fine);
 
+  /// True when the last level is solved directly; else it is relaxed.
+  bool direct() const { return direct_ != nullptr; }
+
   int level_count() const { return static_cast<int>(levels_.size()); }
   Level& level(int l) { return *levels_[static_cast<std::size_t>(l)]; }
   const Level& level(int l) const { return *levels_[static_cast<std::size_t>(l)]; }
@@ -71,7 +74,7 @@ class Multigrid {
   Settings settings_;
   std::vector<std::unique_ptr<Level>> levels_;
   // The last level: unknowns of this rank by bucket and cell, where they start among all, and the factor of the whole.
-  std::vector<std::int32_t> last_cells_;
+  std::vector<std::int64_t> last_cells_;
   std::int64_t last_first_ = 0, last_total_ = 0;
   std::vector<std::int32_t> last_closed_;  // by unknown of all ranks: its component, where that has no sink
   std::unique_ptr<DirectSolver> direct_;

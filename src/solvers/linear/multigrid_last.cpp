@@ -92,7 +92,7 @@ void Multigrid::factor_last(Exec& exec) {
   for (int b = 0; b < t.local_count(); ++b)
     if (level.kind(b) != BucketKind::empty)
       for (int c = 0; c < bucket_cells; ++c)
-        if (level.bucket_operator(b).network->relax[c] > 0) last_cells_.push_back(b * bucket_cells + c);
+        if (level.bucket_operator(b).network->relax[c] > 0) last_cells_.push_back(std::int64_t{b} * bucket_cells + c);
   // Ranks follow the curve, so numbers do not depend on how many there are.
   Bytes mine(sizeof(std::int64_t));
   const auto count = static_cast<std::int64_t>(last_cells_.size());
@@ -111,8 +111,9 @@ void Multigrid::factor_last(Exec& exec) {
     exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(index.data()), bucket_cells * sizeof(std::int32_t));
 
   std::vector<LastRow> rows;
-  for (const std::int32_t cell : last_cells_) {
-    const int b = cell / bucket_cells, c = cell % bucket_cells, at[3] = {c >> 6, (c >> 3) & 7, c & 7};
+  for (const std::int64_t cell : last_cells_) {
+    const int b = static_cast<int>(cell / bucket_cells), c = static_cast<int>(cell % bucket_cells),
+              at[3] = {c >> 6, (c >> 3) & 7, c & 7};
     const NetworkBucket& n = *level.bucket_operator(b).network;
     LastRow row{};
     row.sink = n.sink[c];
@@ -140,7 +141,8 @@ void Multigrid::factor_last(Exec& exec) {
   const Triangle triangle(all);
   Result<DirectSolver> factor =
       DirectSolver::factor(static_cast<int>(last_total_), triangle.first, triangle.row, triangle.value);
-  if (factor) direct_ = std::make_unique<DirectSolver>(std::move(*factor));
+  if (exec.comm.any(!factor)) return;  // then all ranks relax
+  direct_ = std::make_unique<DirectSolver>(std::move(*factor));
   last_closed_ = triangle.closed;
 }
 
@@ -167,7 +169,7 @@ void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(in
     const float* rhs = nullptr;
     int bucket = -1;
     for (std::size_t i = 0; i < last_cells_.size(); ++i) {
-      if (const int b = last_cells_[i] / bucket_cells; b != bucket) rhs = rhs_of(bucket = b, scratch);
+      if (const int b = static_cast<int>(last_cells_[i] / bucket_cells); b != bucket) rhs = rhs_of(bucket = b, scratch);
       mine[i] = static_cast<double>(rhs[last_cells_[i] % bucket_cells]);
     }
     Bytes packed(mine.size() * sizeof(double));

@@ -115,8 +115,7 @@ Pools::Pools(Exec& exec, const Level& level) {
     }
   });
   first_.assign(local + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), first_.begin() + 1,
-                   [](std::int64_t a, std::int64_t c) { return a + c; });
+  for (std::size_t b = 0; b < local; ++b) first_[b + 1] = first_[b] + counts[b];
   // Numbers over all ranks follow the curve.
   const std::vector<std::int64_t> sizes = gather_all(exec.comm, std::vector<std::int64_t>{first_.back()});
   std::int64_t offset = 0, total = 0;
@@ -235,6 +234,21 @@ void Pools::for_closed(const Visit& visit) const {
         if (const std::int32_t pool = pool_[static_cast<std::size_t>(first_[b] + l)]; pool >= 0)
           visit(static_cast<int>(b), c, pool);
   }
+}
+
+Pools Pools::without(Exec& exec, FunctionRef<bool(int bucket, int cell)> exempt) const {
+  Pools result = *this;
+  if (closed_ == 0) return result;
+  std::vector<std::int64_t> named(static_cast<std::size_t>(closed_), 0);
+  for_closed([&](int b, int c, std::int32_t pool) { named[static_cast<std::size_t>(pool)] |= exempt(b, c); });
+  exec.comm.max(std::span<std::int64_t>(named));
+  std::vector<std::int32_t> number(named.size(), -1);
+  result.closed_ = 0, result.cells_.clear();
+  for (std::size_t p = 0; p < named.size(); ++p)
+    if (!named[p]) number[p] = static_cast<std::int32_t>(result.closed_++), result.cells_.push_back(cells_[p]);
+  for (std::int32_t& pool : result.pool_)
+    if (pool >= 0) pool = number[static_cast<std::size_t>(pool)];
+  return result;
 }
 
 double Pools::remove_means(Exec& exec, double* values) const {

@@ -21,6 +21,9 @@ class Pools {
   std::int64_t count() const { return count_; }
   std::int64_t closed() const { return closed_; }
 
+  /// These pools, but those with a cell that `exempt` names count as open. Collective.
+  Pools without(Exec& exec, FunctionRef<bool(int bucket, int cell)> exempt) const;
+
   /// Takes the mean out of every closed pool of a field of 512 values per bucket; returns the sum of squares of what
   /// was taken. Collective.
   double remove_means(Exec& exec, double* values) const;

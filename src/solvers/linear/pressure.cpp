@@ -8,8 +8,8 @@
 namespace aegir {
 namespace {
 
-/// One attempt with a hierarchy whose last level holds at most `direct_unknowns`.
-void attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels, const MultigridSettings& settings,
+/// One attempt with a hierarchy whose last level holds at most `direct_unknowns`; true when that was solved directly.
+bool attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels, const MultigridSettings& settings,
              const PressureOutline& outline, std::int64_t direct_unknowns, SolveReport& report) {
   Stopwatch watch;
   const PressureTiles tiles(exec, volume, channels);
@@ -24,6 +24,7 @@ void attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channel
   GridStore& x = volume.store(channels.pressure.name);
   solver.solve(exec, {rhs.plane<float>(0), x.plane<double>(0)}, settings, report);
   x.ghosts_valid = false;
+  return solver.cycle().direct();
 }
 
 }  // namespace
@@ -44,12 +45,13 @@ SolveReport solve_pressure(Exec& exec, DiscreteVolume& volume, const PressureCha
     if (!report.converged && report.unknowns > last_level && report.unknowns <= settings.direct_limit) {
       const std::string why = report.trouble;
       report.trouble.clear();
-      report.method = SolveMethod::direct;
       MultigridSettings patient = settings;
       patient.max_iterations = std::max(settings.max_iterations, 20);
-      attempt(exec, volume, channels, patient, outline, report.unknowns, report);
-      report.trouble = "solved directly, because multigrid did not converge: " + why +
-                       (report.trouble.empty() ? "" : "; directly: " + report.trouble);
+      const bool direct = attempt(exec, volume, channels, patient, outline, report.unknowns, report);
+      if (direct) report.method = SolveMethod::direct;
+      report.trouble = (direct ? "solved directly, because multigrid did not converge: "
+                               : "multigrid did not converge, and there was no memory to solve directly: ") +
+                       why + (report.trouble.empty() ? "" : "; then: " + report.trouble);
     }
   }
   report.seconds = watch.seconds();

@@ -99,7 +99,7 @@ Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
           const float low = area[static_cast<std::size_t>(a)](i, j, k);
           const float high = area[static_cast<std::size_t>(a)](i + (a == 0), j + (a == 1), k + (a == 2));
           if (!(low >= 0 && low <= greatest_area)) wrong = Wrong::area;
-          open += low + high;
+          open += (low > least_diagonal ? low : 0.0f) + (high > least_diagonal ? high : 0.0f);
         }
         const bool unknown = own < 0 && open > least_diagonal;
         if (unknown && !std::isfinite(rhs(i, j, k))) wrong = Wrong::rhs;
@@ -140,6 +140,11 @@ inline __attribute__((always_inline)) Line sink_towards(const Line& area, const 
   return own < zero && !(other < zero) ? area / (theta > least_theta ? theta : zero + least_theta) : zero;
 }
 
+/// Areas too small to count are closed.
+inline __attribute__((always_inline)) Line open(const Line& area) {
+  return area > Line{} + least_diagonal ? area : Line{};
+}
+
 /// Links and sinks along one axis: eight cells at a time; nothing is divided where there is no surface.
 AEGIR_HOT void axis_network(const float* __restrict d, const float* __restrict area, int stride, float* __restrict link,
                             float* __restrict sink) {
@@ -148,10 +153,11 @@ AEGIR_HOT void axis_network(const float* __restrict d, const float* __restrict a
   for (int c = 0; c <= last; c += row) {
     const Line own = load_row(d + c), below = c >= stride ? load_row(d + c - stride) : zero;
     const Line above = c + stride <= last ? load_row(d + c + stride) : zero - 1.0f;
-    store_row(link + c, own < zero && below < zero ? load_row(area + c) : zero);
+    const Line low = open(load_row(area + c));
+    store_row(link + c, own < zero && below < zero ? low : zero);
     Line sinks = zero;
-    if (any(own < zero && !(below < zero)) && c >= stride) sinks = sink_towards(load_row(area + c), own, below);
-    if (any(own < zero && !(above < zero))) sinks += sink_towards(load_row(area + c + stride), own, above);
+    if (any(own < zero && !(below < zero)) && c >= stride) sinks = sink_towards(low, own, below);
+    if (any(own < zero && !(above < zero))) sinks += sink_towards(open(load_row(area + c + stride)), own, above);
     store_row(sink + c, sinks);
   }
 }
@@ -174,6 +180,9 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChanne
       volume.read<Star<1>>(channels.distance), volume.read<Star<1>>(channels.area), volume.read(channels.rhs));
   PressureOutline result;
   Status found;
+  if (volume.store(channels.distance.name).info.background[0] < 0)
+    found = simulation_error("the background of '{}' is negative: outside all buckets there can be no liquid",
+                             channels.distance.name);
   for (std::size_t b = 0; b < looks.size(); ++b) {
     result.shapes.push_back(looks[b].shape);
     result.unknowns += looks[b].unknowns;

@@ -32,6 +32,7 @@ void fall_back(Exec& exec, const SparseMatrix& a, SparseIteration& iteration, st
   report.residual = relative(reached, iteration.right_hand_side());
   if (reached <= target) {
     report.converged = true;
+    report.trouble.clear();
     return;
   }
   std::vector<double> iterate(x.begin(), x.end());
@@ -95,14 +96,14 @@ SolveReport solve_sparse(Exec& exec, const SparseMatrix& a, std::span<const doub
   const double scale = std::isfinite(largest_b) && largest_b > 0
                            ? std::ldexp(1.0, std::clamp(-std::ilogb(largest_b), -1000, 1000))
                            : 1.0;
-  multiply_by(x, scale);
   if (report.trouble.empty()) {
+    multiply_by(x, scale);
     solve_scaled(exec, a, b, x, scale, settings, report);
+    multiply_by(x, 1 / scale);
   } else {
-    SparseIteration iteration(exec, a, b, scale);
+    SparseIteration iteration(exec, a, b, 1.0);
     report.residual = relative(iteration.evaluate(x), iteration.right_hand_side());  // not a number where b or A is not
   }
-  multiply_by(x, 1 / scale);
   report.seconds = watch.seconds();
   return report;
 }
