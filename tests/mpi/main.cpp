@@ -1,4 +1,4 @@
-// aegir_mpi_test comm|domain|solver THREADS
+// aegir_mpi_test comm|domain|solver|sparse THREADS
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -17,7 +17,7 @@ void require(bool condition, const char* what) {
 
 int main(int argc, char** argv) {
   using namespace aegir;
-  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain|solver THREADS\n"), 2;
+  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain|solver|sparse THREADS\n"), 2;
   const auto comm = make_comm();
   int code = 0;
   ThreadScope scope(std::atoi(argv[2]));
@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
         ranks::check_comm(*comm);
       else if (std::string(argv[1]) == "solver")
         ranks::check_solver(exec);
+      else if (std::string(argv[1]) == "sparse")
+        ranks::check_sparse(exec);
       else
         ranks::check_domain(exec);
     } catch (const std::exception& error) {

@@ -1,7 +1,11 @@
 // Parts of aegir_mpi_test. Rank 0 prints what every run must agree on; anything wrong throws.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "domain/exec.h"
+#include "solvers/report.h"
 
 namespace aegir::ranks {
 
@@ -11,8 +15,17 @@ void check_comm(Comm& comm);
 /// Particles, volumes and sums over ranks; one hash of the whole state per phase.
 void check_domain(Exec& exec);
 
-/// The pressure of several scenes under several partitions; one hash of each.
+/// The pressure of several scenes under several partitions, with and without bounds; one hash of each.
 void check_solver(Exec& exec);
+
+/// General sparse systems under several partitions; one hash of each solution.
+void check_sparse(Exec& exec);
+
+/// Prints a line that all ranks agree on; collective.
+void print_same(Exec& exec, const std::string& text);
+
+/// Prints all of a report but its times, which all ranks agree on, and a hash of the solution; collective.
+void print_report(Exec& exec, const char* what, std::uint64_t hash, const SolveReport& report);
 
 /// Ends the test with a reason unless the condition holds.
 void require(bool condition, const char* what);

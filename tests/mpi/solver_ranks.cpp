@@ -1,9 +1,14 @@
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/random.h"
+#include "domain/for_each_bucket.h"
+#include "solvers/lcp/lcp.h"
 #include "solvers/linear/pressure.h"
 #include "tests/mpi/ranks.h"
 #include "tests/solvers/scenes.h"
@@ -49,13 +54,8 @@ std::uint64_t pressure_hash(Exec& exec, const DiscreteVolume& volume) {
   return whole;
 }
 
-void print_report(Exec& exec, const char* what, const SolveReport& r, const DiscreteVolume& volume) {
-  const std::uint64_t hash = pressure_hash(exec, volume);
-  if (!exec.comm.root()) return;
-  std::printf("%s: %016llx %d iterations, residual %a, %lld unknowns, %lld pools, %lld closed, incompatible %a %s\n",
-              what, static_cast<unsigned long long>(hash), r.iterations, r.residual, static_cast<long long>(r.unknowns),
-              static_cast<long long>(r.pools), static_cast<long long>(r.closed_pools), r.incompatible,
-              r.trouble.c_str());
+void print_pressure(Exec& exec, const char* what, const SolveReport& report, const DiscreteVolume& volume) {
+  print_report(exec, what, pressure_hash(exec, volume), report);
 }
 
 void check_scene(Exec& exec, const char* what, const PressureScene& scene) {
@@ -65,8 +65,8 @@ void check_scene(Exec& exec, const char* what, const PressureScene& scene) {
     require(cuts == Cuts::one || volume->topology().local_count() > 0, "every rank has a share");
     const SolveReport cold = solve_pressure(exec, *volume, channels, {.tolerance = 1e-4});
     require(cold.converged, "the pressure converges");
-    print_report(exec, what, cold, *volume);
-    print_report(exec, what, solve_pressure(exec, *volume, channels, {.tolerance = 1e-8}), *volume);
+    print_pressure(exec, what, cold, *volume);
+    print_pressure(exec, what, solve_pressure(exec, *volume, channels, {.tolerance = 1e-8}), *volume);
   }
 }
 
@@ -80,7 +80,7 @@ void check_trouble(Exec& exec) {
     volume->store(scene_rhs.name).plane<float>(0)[bucket * bucket_cells + 77] = std::nanf("");
   const SolveReport report = solve_pressure(exec, *volume, channels);
   require(!report.converged && !report.trouble.empty(), "what is no number is reported on every rank");
-  print_report(exec, "not a number", report, *volume);
+  print_pressure(exec, "not a number", report, *volume);
 }
 
 /// Multigrid does not converge in one iteration; the direct solver steps in on every rank.
@@ -91,11 +91,95 @@ void check_fallback(Exec& exec) {
     const auto volume = make_volume(exec, scene, cut(exec, scene, cuts));
     const SolveReport report = solve_pressure(exec, *volume, channels, {.tolerance = 1e-9, .max_iterations = 1});
     require(report.method == SolveMethod::direct, "the direct solver steps in");
-    print_report(exec, "fallback", report, *volume);
+    print_pressure(exec, "fallback", report, *volume);
   }
 }
 
+constexpr CellChannel<float> scene_lower{"scene_lower", {}, -1e31f};
+
+/// Bounds of zero where the scene is constrained.
+void fill_lower(Exec& exec, const PressureScene& scene, DiscreteVolume& volume) {
+  volume.declare(scene_lower);
+  for_each_bucket(
+      exec, "fill lower", volume.topology(),
+      [&scene](const Bucket& bucket, auto& lower) {
+        const Vec3i first = bucket.topology.key(bucket.index).coord * bucket_size;
+        for (int c = 0; c < bucket_cells; ++c)
+          if (scene.constrained(first + Vec3i{c >> 6, (c >> 3) & 7, c & 7})) lower[c] = 0;
+      },
+      volume.write(scene_lower));
+}
+
+/// Cells with a bound, and those of them that are at it.
+std::array<std::int64_t, 2> count_held(Exec& exec, const DiscreteVolume& volume) {
+  const float* lower = volume.store(scene_lower.name).plane<float>(0);
+  const double* pressure = volume.store(scene_pressure.name).plane<double>(0);
+  std::array<std::int64_t, 2> count{};
+  for (int c = 0; c < volume.topology().local_count() * bucket_cells; ++c)
+    if (lower[c] == 0) ++count[0], count[1] += pressure[c] == 0;
+  exec.comm.sum(std::span<std::int64_t>(count));
+  return count;
+}
+
+/// Liquid that separates from walls, from nothing, with memory kept from solve to solve, and on from there.
+void check_separation(Exec& exec) {
+  constexpr PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
+  const PressureScene scene = dam_column(48);
+  for (const Cuts cuts : {Cuts::one, Cuts::balanced, Cuts::skewed}) {
+    const auto volume = make_volume(exec, scene, cut(exec, scene, cuts));
+    fill_lower(exec, scene, *volume);
+    BufferPool memory;
+    for (const LcpSettings& settings :
+         {LcpSettings{.memory = &memory}, LcpSettings{.tolerance = 1e-7, .warm_start = true, .memory = &memory}}) {
+      const SolveReport report = solve_lcp(exec, *volume, channels, scene_lower, settings);
+      require(report.converged, "the separating pressure converges");
+      print_pressure(exec, "separation", report, *volume);
+      const auto [bounded, held] = count_held(exec, *volume);
+      require(held > bounded / 20 && held < bounded - bounded / 20, "some cells are held and some are not");
+      print_same(exec, "held " + std::to_string(held) + " of " + std::to_string(bounded));
+    }
+  }
+}
+
+/// Walls one cell thick, drops, and chambers without a surface, whatever becomes of them.
+void check_separation_scene(Exec& exec, const char* what, const PressureScene& scene) {
+  constexpr PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
+  for (const Cuts cuts : {Cuts::balanced, Cuts::skewed}) {
+    const auto volume = make_volume(exec, scene, cut(exec, scene, cuts));
+    fill_lower(exec, scene, *volume);
+    print_pressure(exec, what, solve_lcp(exec, *volume, channels, scene_lower, {.max_rounds = 8}), *volume);
+  }
+}
+
+/// The same for values that are no numbers.
+void check_separation_trouble(Exec& exec) {
+  constexpr PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
+  const PressureScene scene = dam_column(24);
+  const auto volume = make_volume(exec, scene, cut(exec, scene, Cuts::balanced));
+  fill_lower(exec, scene, *volume);
+  const int bucket = volume->topology().find({{0, 1, 1}, 0});
+  if (bucket >= 0 && bucket < volume->topology().local_count())
+    volume->store(scene_rhs.name).plane<float>(0)[bucket * bucket_cells + 77] = std::nanf("");
+  const SolveReport report = solve_lcp(exec, *volume, channels, scene_lower);
+  require(!report.converged && !report.trouble.empty(), "what is no number is reported on every rank");
+  print_pressure(exec, "separation, not a number", report, *volume);
+}
+
 }  // namespace
+
+void print_same(Exec& exec, const std::string& text) {
+  Bytes mine(text.size());
+  if (!text.empty()) std::memcpy(mine.data(), text.data(), text.size());
+  for (const Bytes& other : exec.comm.all_gather(mine)) require(other == mine, "all ranks say the same");
+  if (exec.comm.root()) std::printf("%s\n", text.c_str());
+}
+
+void print_report(Exec& exec, const char* what, std::uint64_t hash, const SolveReport& r) {
+  print_same(exec, fmt::format("{}: {:016x} {} {}, {} iterations, residual {:a}, {} unknowns, {} pools, {} closed, "
+                               "incompatible {:a} {}",
+                               what, hash, method_name(r.method), r.converged ? "converged" : "failed", r.iterations,
+                               r.residual, r.unknowns, r.pools, r.closed_pools, r.incompatible, r.trouble));
+}
 
 void check_solver(Exec& exec) {
   check_scene(exec, "sloshing box", sloshing_box(48));
@@ -103,6 +187,10 @@ void check_solver(Exec& exec) {
   check_scene(exec, "sealed box", sealed_box(48));
   check_trouble(exec);
   check_fallback(exec);
+  check_separation(exec);
+  check_separation_scene(exec, "separation, hard box", hard_box(32));
+  check_separation_scene(exec, "separation, sealed box", sealed_box(32));
+  check_separation_trouble(exec);
 }
 
 }  // namespace aegir::ranks

@@ -91,7 +91,9 @@ double ActiveSet::evaluate() {
     const float* l = bound(b);
     double square = 0;
     if (bounded_[static_cast<std::size_t>(b)]) {
+      const NetworkBucket* n = level_.bucket_operator(b).network;
       for (int c = 0; c < bucket_cells; ++c) {
+        if (n && !(n->relax[c] > 0)) continue;
         const double defect = l[c] > no_bound ? std::min(xs[c] - static_cast<double>(l[c]), -rs[c]) : rs[c];
         square += defect * defect;
       }
