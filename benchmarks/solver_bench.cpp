@@ -1,4 +1,5 @@
-// The solvers against hypre's on the same systems, cold and with their setup, to a true relative residual of 1e-6.
+// The solvers against hypre's on the same systems, from zero and with their setup, to a true relative residual of 1e-6.
+// Ours keep their memory from round to round, as a simulation does from step to step; hypre's setup takes its own.
 //
 // hypre runs on as many ranks as we have threads, in a program of its own (aegir_hypre_peer) that stands beside this
 // one, between two batches of our rounds.

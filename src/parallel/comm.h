@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -63,6 +65,21 @@ class Comm {
   /// The same outcome on every rank: the failure of the lowest rank that failed, if any did.
   Status agree(const Status& mine);
 };
+
+/// Everybody's plain values on every rank, one after the other in rank order. Collective.
+template <class T>
+std::vector<T> gather_all(Comm& comm, const std::vector<T>& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  Bytes bytes(mine.size() * sizeof(T));
+  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
+  std::vector<T> all;
+  for (const Bytes& part : comm.all_gather(bytes)) {
+    const std::size_t at = all.size();
+    all.resize(at + part.size() / sizeof(T));
+    if (!part.empty()) std::memcpy(all.data() + at, part.data(), part.size());
+  }
+  return all;
+}
 
 /// The process alone.
 std::unique_ptr<Comm> make_single_comm();

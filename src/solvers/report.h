@@ -14,11 +14,13 @@ namespace aegir {
 /// How the solution was found in the end.
 enum class SolveMethod : std::uint8_t { none, multigrid_cg, aggregation_cg, direct, active_set };
 
+/// The method in words.
 constexpr std::string_view method_name(SolveMethod m) {
   constexpr std::string_view names[] = {"none", "multigrid CG", "smoothed aggregation CG", "direct", "active set"};
   return names[static_cast<int>(m)];
 }
 
+/// What a solve did. For closed pools b is what is left without the part that no solution can meet.
 struct SolveReport {
   SolveMethod method = SolveMethod::none;
   bool converged = false;

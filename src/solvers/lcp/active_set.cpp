@@ -23,17 +23,6 @@ ActiveSet::ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& s
       bounded_(static_cast<std::size_t>(topology_.local_count()), 0),
       sums_(static_cast<std::size_t>(topology_.local_count()), 0.0) {}
 
-/// All buckets with unknowns, on all threads.
-template <class Body>
-void ActiveSet::for_buckets(const Body& body) {
-  for (int colour = 0; colour < 2; ++colour) {
-    const auto buckets = level_.buckets(colour);
-    parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
-    });
-  }
-}
-
 double ActiveSet::sum(const std::vector<double>& parts) {
   return exact_sum(exec_, topology_, [&](const Bucket& b) { return parts[static_cast<std::size_t>(b.index)]; });
 }
@@ -86,7 +75,7 @@ void ActiveSet::start_bucket(int b) {
 double ActiveSet::evaluate() {
   network_residual(exec_, level_, {problem_.rhs, problem_.x}, r(0));
   if (problem_.pools) problem_.pools->remove_means(exec_, r(0));
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     const double *xs = x(b), *rs = r(b);
     const float* l = bound(b);
     double square = 0;
@@ -108,7 +97,7 @@ double ActiveSet::evaluate() {
 
 /// Projected relaxation of x by a correction that starts at zero; r holds the residual.
 void ActiveSet::sweep() {
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     std::fill_n(correction_.at(b), bucket_cells, 0.0f);
     for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
   });
@@ -136,7 +125,7 @@ void ActiveSet::sweep() {
       }
     });
   }
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     for (int c = 0; c < bucket_cells; ++c) x(b)[c] += static_cast<double>(correction_.at(b)[c]);
     lift(b);
   });
@@ -145,7 +134,7 @@ void ActiveSet::sweep() {
 /// Holds the cells that are at their bound and pressed against it. True when the set changed.
 bool ActiveSet::hold_cells() {
   std::atomic<bool> changed{!free_};
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     if (!bounded_[static_cast<std::size_t>(b)]) return;
     float* held = held_.at(b);
     bool differs = false;
@@ -184,9 +173,9 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
     const double size = report.residual * norm_ / std::sqrt(static_cast<double>(std::max<std::int64_t>(unknowns_, 1)));
     free_->descend(exec_, r(0), size, problem_.x);
     ++report.iterations;
-    return for_buckets([&](int b) { lift(b); });
+    return level_.for_unknowns([&](int b) { lift(b); });
   }
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
   });
   SolveReport round;
@@ -195,7 +184,7 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
                {.tolerance = tolerance, .warm_start = false, .memory = settings_.memory}, round);
   report.iterations += round.iterations;
   report.trouble = round.trouble;
-  for_buckets([&](int b) {
+  level_.for_unknowns([&](int b) {
     if (free_->fine().kind(b) == BucketKind::empty) return;  // all of them held
     for (int c = 0; c < bucket_cells; ++c) x(b)[c] += delta(b)[c];
     lift(b);

@@ -23,6 +23,7 @@ struct LcpProblem {
   const Pools* pools = nullptr;  ///< closed pools without a bound: what they cannot meet is left out of the residual
 };
 
+/// One LCP on its way.
 class ActiveSet {
  public:
   ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& settings);
@@ -37,8 +38,6 @@ class ActiveSet {
   double* r(int b) { return reinterpret_cast<double*>(residual_.data()) + at(b); }
   double* delta(int b) { return reinterpret_cast<double*>(delta_.data()) + at(b); }
   const float* bound(int b) const { return problem_.bound + at(b); }
-  template <class Body>
-  void for_buckets(const Body& body);
   double sum(const std::vector<double>& parts);
   void start(SolveReport& report);
   void start_bucket(int b);

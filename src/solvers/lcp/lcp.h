@@ -16,6 +16,7 @@
 
 namespace aegir {
 
+/// How exactly, how long, and from where.
 struct LcpSettings {
   double tolerance = 1e-4;  ///< of |min(x - l, A x - b)| / |b|, where cells without a bound count |A x - b|
   int max_rounds = 40;

@@ -5,7 +5,7 @@
 // w is the open area fraction of the face between two liquid cells [Ng, Min, Gibou 2009, eq. 12; the finite-volume form
 // whose weights lie in [0, 1]]. Towards air the pressure is zero where the surface crosses the line between the two
 // cell centres, at the fraction theta = phi_i / (phi_i - phi_j) of the way, and the face contributes w / theta to the
-// sink s [Gibou, Fedkiw, Cheng, Kang 2002]. All is per unit spacing: b is -div(u) h² rho / dt for u in cells.
+// sink s [Gibou, Fedkiw, Cheng, Kang 2002]. All is per unit spacing.
 #pragma once
 
 namespace aegir {

@@ -10,19 +10,12 @@
 #include "domain/channel/buffer.h"
 #include "domain/exec.h"
 #include "domain/grid/topology.h"
+#include "parallel/threads.h"
 #include "solvers/linear/bucket_kernels.h"
 #include "solvers/linear/network.h"
+#include "solvers/linear/parent_plan.h"
 
 namespace aegir {
-
-/// What a bucket holds: no unknown, 512 of them with equal links and no sink, or anything else.
-enum class BucketKind : std::uint8_t { empty, uniform, mixed };
-
-/// A uniform bucket may have whole sides closed.
-struct BucketShape {
-  BucketKind kind = BucketKind::empty;
-  Sides closed = 0;
-};
 
 /// Fills a tile with the network around a bucket.
 using TileLoader = FunctionRef<void(int bucket, NetworkTile& tile)>;
@@ -63,43 +56,10 @@ struct NetworkFields {
   void load(const Topology& topology, int bucket, NetworkTile& tile) const;
 };
 
-/// Which coarse bucket a bucket becomes a part of, here or on another rank.
-class ParentPlan {
- public:
-  ParentPlan() = default;
-  /// For the fine buckets that are not empty. Collective.
-  ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketShape> shapes);
-
-  /// The coarse bucket of a fine one, -1 where another rank owns it; the octant is that of the fine bucket's
-  /// coordinate.
-  int parent(int fine) const { return parent_[static_cast<std::size_t>(fine)]; }
-
-  /// `out(fine bucket, values)` writes `count` floats of every bucket whose parent lives elsewhere; `in(coarse bucket,
-  /// octant, values)` gets them there. Collective.
-  void send_up(Exec& exec, int count, FunctionRef<void(int, float*)> out,
-               FunctionRef<void(int, int, const float*)> in) const;
-  /// The other way round: coarse owners write, owners of fine buckets read.
-  void send_down(Exec& exec, int count, FunctionRef<void(int, int, float*)> out,
-                 FunctionRef<void(int, const float*)> in) const;
-
- private:
-  struct Peer {
-    int rank = 0;
-    std::vector<std::int32_t> fine;                             // ours, with parents there
-    std::vector<std::pair<std::int32_t, std::int32_t>> coarse;  // ours, with children there: bucket and octant
-  };
-  std::vector<std::int32_t> parent_;
-  std::vector<Peer> peers_;
-};
-
 /// Writes 4×4×4 values into an octant of a bucket.
 void write_octant(float* bucket, int octant, const float* block);
 
-/// Octant of a bucket in its parent, x slowest.
-constexpr int octant_of(const BucketKey& key) {
-  return ((key.coord.x & 1) << 2) | ((key.coord.y & 1) << 1) | (key.coord.z & 1);
-}
-
+/// Buckets of one level, what joins their cells, and how they become the next level.
 class Level {
  public:
   /// `shapes` of the local buckets, `load` for the network around one. Unless it is the last, also makes the coarse
@@ -113,12 +73,19 @@ class Level {
         std::span<const ChangeBox> changed, TileLoader load, BufferPool* pool = nullptr);
 
   const Topology& topology() const { return *topology_; }
-  std::shared_ptr<const Topology> shared_topology() const { return topology_; }
   float unit() const { return unit_; }
   const BucketShape& shape(int b) const { return shapes_[static_cast<std::size_t>(b)]; }
   BucketKind kind(int b) const { return shapes_[static_cast<std::size_t>(b)].kind; }
   /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even.
   std::span<const std::int32_t> buckets(int colour) const { return colours_[static_cast<std::size_t>(colour)]; }
+  /// Calls body(bucket) for the buckets with unknowns, on all threads; those of colour 0 before those of colour 1.
+  template <class Body>
+  void for_unknowns(const Body& body) const {
+    for (const auto& buckets : colours_)
+      parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
+      });
+  }
   BucketOperator bucket_operator(int b) const;
   /// What a pass over the buckets with unknowns moves: so many bytes per cell, and the networks.
   std::int64_t pass_bytes(std::int64_t per_cell) const;

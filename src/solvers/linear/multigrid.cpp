@@ -97,8 +97,8 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
   const auto is_last = [&](int l, std::int64_t count) {
     return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
   };
-  levels_.push_back(std::make_unique<Level>(exec, std::move(topology), std::move(shapes), settings_.unit,
-                                            is_last(0, unknowns), load, settings_.memory));
+  levels_.push_back(std::make_unique<Level>(exec, std::move(topology), std::move(shapes), 1.0f, is_last(0, unknowns),
+                                            load, settings_.memory));
   while (levels_.back()->coarse_network) {
     Level& fine = *levels_.back();
     auto network = std::move(fine.coarse_network);

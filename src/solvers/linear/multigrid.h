@@ -1,7 +1,7 @@
 // A multigrid V-cycle on buckets, in single precision: a fixed symmetric positive definite operator, to precondition
 // conjugate gradients with.
 //
-//   Multigrid cycle(exec, topology, shapes, unknowns, load);
+//   Multigrid cycle(exec, topology, shapes, unknowns, load, settings);
 //   cycle.begin(exec, rhs, rhs);
 //   cycle.finish(exec, rhs, [](int bucket, const float* z) { … });
 //
@@ -18,13 +18,13 @@
 
 namespace aegir {
 
+/// The levels and the cycle over them.
 class Multigrid {
  public:
   struct Settings {
     int sweeps = 3;                      ///< relaxations of a uniform bucket before and after each coarse correction
     std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
     int most_levels = 16;
-    float unit = 1;                ///< link of a uniform bucket on the finest level
     BufferPool* memory = nullptr;  ///< where memory comes from and goes back to
     bool keep_networks = false;    ///< keep links and sinks of the coarse levels
   };

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "domain/transport/halo.h"
-#include "parallel/threads.h"
 #include "solvers/linear/multigrid.h"
 
 namespace aegir {
@@ -94,15 +93,11 @@ void Multigrid::factor_last(Exec& exec) {
       for (int c = 0; c < bucket_cells; ++c)
         if (level.bucket_operator(b).network->relax[c] > 0) last_cells_.push_back(std::int64_t{b} * bucket_cells + c);
   // Ranks follow the curve, so numbers do not depend on how many there are.
-  Bytes mine(sizeof(std::int64_t));
-  const auto count = static_cast<std::int64_t>(last_cells_.size());
-  std::memcpy(mine.data(), &count, sizeof count);
-  const std::vector<Bytes> counts = exec.comm.all_gather(mine);
+  const std::vector<std::int64_t> counts =
+      gather_all(exec.comm, std::vector{static_cast<std::int64_t>(last_cells_.size())});
   for (int r = 0; r < exec.comm.size(); ++r) {
-    std::int64_t n = 0;
-    std::memcpy(&n, counts[static_cast<std::size_t>(r)].data(), sizeof n);
-    if (r < exec.comm.rank()) last_first_ += n;
-    last_total_ += n;
+    if (r < exec.comm.rank()) last_first_ += counts[static_cast<std::size_t>(r)];
+    last_total_ += counts[static_cast<std::size_t>(r)];
   }
   for (std::size_t i = 0; i < last_cells_.size(); ++i)
     index[static_cast<std::size_t>(last_cells_[i])] =
@@ -130,15 +125,7 @@ void Multigrid::factor_last(Exec& exec) {
     }
     rows.push_back(row);
   }
-  Bytes packed(rows.size() * sizeof(LastRow));
-  if (!rows.empty()) std::memcpy(packed.data(), rows.data(), packed.size());
-  std::vector<LastRow> all(static_cast<std::size_t>(last_total_));
-  std::size_t at = 0;
-  for (const Bytes& part : exec.comm.all_gather(packed)) {
-    if (!part.empty()) std::memcpy(reinterpret_cast<std::byte*>(all.data()) + at, part.data(), part.size());
-    at += part.size();
-  }
-  const Triangle triangle(all);
+  const Triangle triangle(gather_all(exec.comm, rows));
   Result<DirectSolver> factor =
       DirectSolver::factor(static_cast<int>(last_total_), triangle.first, triangle.row, triangle.value);
   if (exec.comm.any(!factor)) return;  // then all ranks relax
@@ -165,20 +152,14 @@ void Multigrid::solve_last(Exec& exec, RightHandSide rhs_of, FunctionRef<void(in
       level.unknown.exchange(exec, t);
     }
   } else {
-    std::vector<double> mine(last_cells_.size()), all;
+    std::vector<double> mine(last_cells_.size());
     const float* rhs = nullptr;
     int bucket = -1;
     for (std::size_t i = 0; i < last_cells_.size(); ++i) {
       if (const int b = static_cast<int>(last_cells_[i] / bucket_cells); b != bucket) rhs = rhs_of(bucket = b, scratch);
       mine[i] = static_cast<double>(rhs[last_cells_[i] % bucket_cells]);
     }
-    Bytes packed(mine.size() * sizeof(double));
-    if (!mine.empty()) std::memcpy(packed.data(), mine.data(), packed.size());
-    for (const Bytes& part : exec.comm.all_gather(packed)) {
-      const std::size_t at = all.size();
-      all.resize(at + part.size() / sizeof(double));
-      if (!part.empty()) std::memcpy(all.data() + at, part.data(), part.size());
-    }
+    std::vector<double> all = gather_all(exec.comm, mine);
     remove_means(last_closed_, all);
     direct_->solve(all, all);
     remove_means(last_closed_, all);

@@ -58,9 +58,9 @@ class ConjugateGradients {
       : exec_(exec),
         vectors_(vectors),
         settings_(settings),
-        cycle_(solver.cycle_),
-        pools_(solver.pools_),
-        fine_(solver.cycle_.level(0)),
+        cycle_(solver.cycle()),
+        pools_(solver.pools()),
+        fine_(cycle_.level(0)),
         topology_(fine_.topology()),
         residual_(static_cast<std::size_t>(topology_.local_count()) * bucket_cells * sizeof(double), settings.memory),
         direction_(topology_.total_count(), bucket_cells, settings.memory),
@@ -77,6 +77,7 @@ class ConjugateGradients {
   template <class Body>
   double sum(const char* label, std::int64_t bytes_per_cell, const Body& body);
   double add_sums();
+  double squared_norm();
   void finish_step(double alpha);
   double start(bool cold = false);
   double evaluate();
@@ -98,14 +99,17 @@ class ConjugateGradients {
 template <class Body>
 double ConjugateGradients::sum(const char* label, std::int64_t bytes_per_cell, const Body& body) {
   Stopwatch watch;
-  for (int colour = 0; colour < 2; ++colour) {
-    const auto buckets = fine_.buckets(colour);
-    parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) sums_[static_cast<std::size_t>(buckets[i])] = body(buckets[i]);
-    });
-  }
-  exec_.profile.kernel(label, watch.seconds(), bytes_per_cell * topology_.local_count() * bucket_cells);
+  fine_.for_unknowns([&](int b) { sums_[static_cast<std::size_t>(b)] = body(b); });
+  exec_.profile.kernel(label, watch.seconds(), fine_.pass_bytes(bytes_per_cell));
   return add_sums();
+}
+
+double ConjugateGradients::squared_norm() {
+  return sum("pressure.norm", 8, [&](int b) {
+    double square = 0;
+    for (int c = 0; c < bucket_cells; ++c) square += r(b)[c] * r(b)[c];
+    return square;
+  });
 }
 
 double ConjugateGradients::add_sums() {
@@ -128,11 +132,7 @@ double ConjugateGradients::start(bool cold) {
   if (pools_.closed()) {
     const double removed = pools_.remove_means(exec_, reinterpret_cast<double*>(residual_.data()));
     incompatible_ = square > 0 ? std::sqrt(removed / square) : 0;
-    square = sum("pressure.norm", 8, [&](int b) {
-      double s = 0;
-      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
-      return s;
-    });
+    square = squared_norm();
   }
   norm_b_ = std::sqrt(square);
   if (!settings_.warm_start || cold) return norm_b_;
@@ -145,11 +145,7 @@ double ConjugateGradients::evaluate() {
   double square = network_residual(exec_, fine_, vectors_, reinterpret_cast<double*>(residual_.data()));
   if (pools_.closed()) {
     pools_.remove_means(exec_, reinterpret_cast<double*>(residual_.data()));
-    square = sum("pressure.norm", 8, [&](int b) {
-      double s = 0;
-      for (int c = 0; c < bucket_cells; ++c) s += r(b)[c] * r(b)[c];
-      return s;
-    });
+    square = squared_norm();
   }
   return std::sqrt(square);
 }
@@ -285,17 +281,11 @@ void NetworkSolver::descend(Exec& exec, const double* r, double size, double* x)
   const auto total = [&] {
     return exact_sum(exec, t, [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
   };
-  const auto for_all = [&](const auto& body) {
-    for (int colour = 0; colour < 2; ++colour)
-      parallel_for(0, level.buckets(colour).size(), 4, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) body(level.buckets(colour)[i]);
-      });
-  };
   cycle_.begin(exec, rhs, rhs);
   cycle_.finish(exec, rhs, [&](int b, const float* z) { sums[static_cast<std::size_t>(b)] = dot(r + at(b), z); });
   const double along = total();
   level.unknown.exchange(exec, t);
-  for_all([&](int b) {
+  level.for_unknowns([&](int b) {
     UnknownTile z;
     load_bucket(z, t, b, level.unknown.data(), level.bucket_operator(b));
     sums[static_cast<std::size_t>(b)] = energy(z, level.bucket_operator(b));
@@ -303,7 +293,7 @@ void NetworkSolver::descend(Exec& exec, const double* r, double size, double* x)
   const double bend = total();
   if (!(along > 0) || !(bend > 0) || !std::isfinite(along / bend)) return;
   const double alpha = along / bend;
-  for_all([&](int b) {
+  level.for_unknowns([&](int b) {
     const float* z = level.unknown.at(b);
     for (int c = 0; c < bucket_cells; ++c) x[at(b) + static_cast<std::size_t>(c)] += alpha * static_cast<double>(z[c]);
   });
@@ -326,7 +316,7 @@ double network_residual(Exec& exec, const Level& level, const NetworkVectors& ve
       sums[i] = true_residual(tile, vectors.rhs + i * bucket_cells, a, r + i * bucket_cells);
     }
   });
-  exec.profile.kernel("pressure.residual", watch.seconds(), std::int64_t{28} * t.local_count() * bucket_cells);
+  exec.profile.kernel("pressure.residual", watch.seconds(), level.pass_bytes(28));
   return exact_sum(exec, t, [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
 }
 

@@ -51,7 +51,6 @@ class NetworkSolver {
   const Multigrid& cycle() const { return cycle_; }
 
  private:
-  friend class ConjugateGradients;
   Multigrid cycle_;
   Pools pools_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <unordered_map>
@@ -14,6 +13,7 @@
 namespace aegir {
 namespace {
 
+using Labels = std::vector<std::uint16_t>;  // component inside the bucket by cell; none where it is one
 constexpr std::uint16_t no_label = 0xffff;
 constexpr int steps[3] = {64, 8, 1};
 
@@ -81,127 +81,127 @@ int label_bucket(const NetworkBucket& n, std::vector<std::uint16_t>& labels) {
   return count;
 }
 
+/// Two components that a link joins.
 struct Edge {
   std::int64_t a, b;
   bool operator==(const Edge&) const = default;
   auto operator<=>(const Edge&) const = default;
 };
 
-template <class T>
-std::vector<T> gather_all(Comm& comm, const std::vector<T>& mine) {
-  Bytes bytes(mine.size() * sizeof(T));
-  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
-  std::vector<T> all;
-  for (const Bytes& part : comm.all_gather(bytes)) {
-    const std::size_t at = all.size();
-    all.resize(at + part.size() / sizeof(T));
-    if (!part.empty()) std::memcpy(all.data() + at, part.data(), part.size());
+/// Components inside buckets, and the numbers they have over all ranks, which follow the curve.
+struct Components {
+  const Level& level;
+  const std::vector<Labels>& labels;
+  const std::vector<std::int64_t>& first;
+  std::int64_t offset = 0, total = 0;
+
+  Components(Comm& comm, const Level& of, const std::vector<Labels>& by_cell, const std::vector<std::int64_t>& starts)
+      : level(of), labels(by_cell), first(starts) {
+    const std::vector<std::int64_t> sizes = gather_all(comm, std::vector<std::int64_t>{first.back()});
+    for (int r = 0; r < comm.size(); ++r) {
+      if (r < comm.rank()) offset += sizes[static_cast<std::size_t>(r)];
+      total += sizes[static_cast<std::size_t>(r)];
+    }
   }
-  return all;
+  bool mine(std::int64_t c) const { return c >= offset && c < offset + first.back(); }
+  /// The number of a cell's component, -1 where there is no unknown.
+  std::int64_t of(int b, int c) const {
+    const Labels& here = labels[static_cast<std::size_t>(b)];
+    if (here.empty()) return level.kind(b) == BucketKind::empty ? -1 : offset + first[static_cast<std::size_t>(b)];
+    const std::uint16_t l = here[static_cast<std::size_t>(c)];
+    return l == no_label ? -1 : offset + first[static_cast<std::size_t>(b)] + l;
+  }
+};
+
+/// Links between a bucket and those below it, as pairs of components, each about once.
+std::vector<Edge> links_below(const Components& components, int b, const std::vector<std::int64_t>& ghosts) {
+  const Level& level = components.level;
+  const Topology& t = level.topology();
+  const BucketOperator a = level.bucket_operator(b);
+  std::vector<Edge> edges;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int other =
+        t.neighbours(b)[static_cast<std::size_t>(neighbour_index(-(axis == 0), -(axis == 1), -(axis == 2)))];
+    if (other < 0 || (a.closed >> (2 * axis) & 1)) continue;
+    const bool here = other < t.local_count();
+    const auto whole = [&](int bucket) { return components.labels[static_cast<std::size_t>(bucket)].empty(); };
+    if (!a.network && here && level.kind(other) != BucketKind::empty && whole(other)) {
+      edges.push_back({components.of(b, 0), components.of(other, 0)});
+      continue;
+    }
+    for (int face = 0; face < 64; ++face) {
+      const int u = face >> 3, v = face & 7;
+      const int i = axis == 0 ? 0 : u, j = axis == 1 ? 0 : axis == 0 ? u : v, k = axis == 2 ? 0 : v;
+      if (a.network && !(links_of(*a.network, axis, i, j)[k] > 0)) continue;
+      const int c = cell_offset(i, j, k), there = c + 7 * steps[axis];
+      const Edge e{components.of(b, c),
+                   here ? components.of(other, there)
+                        : ghosts[static_cast<std::size_t>(other) * bucket_cells + static_cast<std::size_t>(there)]};
+      if (e.a >= 0 && e.b >= 0 && (edges.empty() || edges.back() != e)) edges.push_back(e);
+    }
+  }
+  return edges;
+}
+
+/// Joins the components of all ranks; by root, 1 where there is a sink.
+std::vector<std::uint8_t> join_components(Exec& exec, const Components& components, Sets& sets) {
+  const Level& level = components.level;
+  const Topology& t = level.topology();
+  const auto local = static_cast<std::size_t>(t.local_count());
+  std::vector<std::int64_t> ghosts;  // what neighbours on other ranks call their components
+  if (exec.comm.size() > 1) {
+    ghosts.assign(static_cast<std::size_t>(t.total_count()) * bucket_cells, -1);
+    for (std::size_t i = 0; i < local * bucket_cells; ++i)
+      ghosts[i] = components.of(static_cast<int>(i / bucket_cells), static_cast<int>(i % bucket_cells));
+    exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(ghosts.data()), bucket_cells * sizeof(std::int64_t));
+  }
+  std::vector<std::vector<Edge>> edges(local);
+  level.for_unknowns([&](int b) { edges[static_cast<std::size_t>(b)] = links_below(components, b, ghosts); });
+  std::vector<Edge> shared;  // trees of this rank and links to others, which all ranks resolve alike
+  for (const auto& list : edges)
+    for (const Edge& e : list) {
+      if (components.mine(e.a) && components.mine(e.b))
+        sets.join(e.a, e.b);
+      else
+        shared.push_back(e);
+    }
+  std::vector<std::uint8_t> drained(static_cast<std::size_t>(components.first.back()), 0);
+  for (int b = 0; b < t.local_count(); ++b)
+    if (const NetworkBucket* n = level.kind(b) == BucketKind::empty ? nullptr : level.bucket_operator(b).network)
+      for (int c = 0; c < bucket_cells; ++c)
+        if (n->sink[c] > 0 && n->relax[c] > 0)
+          drained[static_cast<std::size_t>(components.of(b, c) - components.offset)] = 1;
+  if (exec.comm.size() > 1) {
+    for (std::int64_t c = components.offset; components.mine(c); ++c)
+      if (sets.find(c) != c) shared.push_back({c, sets.find(c)});
+    std::sort(shared.begin(), shared.end());
+    shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
+    for (const Edge& e : gather_all(exec.comm, shared)) sets.join(e.a, e.b);
+    drained = gather_all(exec.comm, drained);
+  }
+  std::vector<std::uint8_t> open(drained.size(), 0);
+  for (std::size_t c = 0; c < drained.size(); ++c)
+    if (drained[c]) open[static_cast<std::size_t>(sets.find(static_cast<std::int64_t>(c)))] = 1;
+  return open;
 }
 
 }  // namespace
 
 Pools::Pools(Exec& exec, const Level& level) {
-  const Topology& t = level.topology();
-  const auto local = static_cast<std::size_t>(t.local_count());
-  labels_.resize(local);
+  const auto local = static_cast<std::size_t>(level.topology().local_count());
+  labels_.resize(local), first_.assign(local + 1, 0);
   std::vector<int> counts(local, 0);
-  parallel_for(0, local, 4, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      if (level.kind(static_cast<int>(b)) == BucketKind::empty) continue;
-      const NetworkBucket* n = level.bucket_operator(static_cast<int>(b)).network;
-      counts[b] = n ? label_bucket(*n, labels_[b]) : 1;
-    }
+  level.for_unknowns([&](int b) {
+    const NetworkBucket* n = level.bucket_operator(b).network;
+    counts[static_cast<std::size_t>(b)] = n ? label_bucket(*n, labels_[static_cast<std::size_t>(b)]) : 1;
   });
-  first_.assign(local + 1, 0);
   for (std::size_t b = 0; b < local; ++b) first_[b + 1] = first_[b] + counts[b];
-  // Numbers over all ranks follow the curve.
-  const std::vector<std::int64_t> sizes = gather_all(exec.comm, std::vector<std::int64_t>{first_.back()});
-  std::int64_t offset = 0, total = 0;
-  for (int r = 0; r < exec.comm.size(); ++r) {
-    if (r < exec.comm.rank()) offset += sizes[static_cast<std::size_t>(r)];
-    total += sizes[static_cast<std::size_t>(r)];
-  }
-  const auto component = [&](int b, int c) -> std::int64_t {
-    const Labels& labels = labels_[static_cast<std::size_t>(b)];
-    if (labels.empty()) return level.kind(b) == BucketKind::empty ? -1 : offset + first_[static_cast<std::size_t>(b)];
-    const std::uint16_t l = labels[static_cast<std::size_t>(c)];
-    return l == no_label ? -1 : offset + first_[static_cast<std::size_t>(b)] + l;
-  };
-  // What neighbours on other ranks call their components.
-  std::vector<std::int64_t> field;
-  if (exec.comm.size() > 1) {
-    field.assign(static_cast<std::size_t>(t.total_count()) * bucket_cells, -1);
-    for (int b = 0; b < t.local_count(); ++b)
-      for (int c = 0; c < bucket_cells; ++c)
-        field[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)] = component(b, c);
-    exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(field.data()), bucket_cells * sizeof(std::int64_t));
-  }
-  // Links between buckets, each once, by the bucket above.
-  std::vector<std::vector<Edge>> edges(local);
-  parallel_for(0, local, 4, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t bb = begin; bb < end; ++bb) {
-      const int b = static_cast<int>(bb);
-      if (level.kind(b) == BucketKind::empty) continue;
-      const NetworkBucket* n = level.bucket_operator(b).network;
-      for (int a = 0; a < 3; ++a) {
-        const int other = t.neighbours(b)[static_cast<std::size_t>(neighbour_index(-(a == 0), -(a == 1), -(a == 2)))];
-        if (other < 0 || (level.bucket_operator(b).closed >> (2 * a) & 1)) continue;
-        const bool here = other < t.local_count();
-        if (!n && here && level.kind(other) != BucketKind::empty && labels_[static_cast<std::size_t>(other)].empty()) {
-          edges[bb].push_back({component(b, 0), component(other, 0)});
-          continue;
-        }
-        for (int p = 0; p < 64; ++p) {
-          const int u = p >> 3, v = p & 7;
-          const int i = a == 0 ? 0 : u, j = a == 1 ? 0 : a == 0 ? u : v, k = a == 2 ? 0 : v;
-          if (n && !(links_of(*n, a, i, j)[k] > 0)) continue;
-          const int c = cell_offset(i, j, k), there = c + 7 * steps[a];
-          const Edge e{component(b, c),
-                       here ? component(other, there)
-                            : field[static_cast<std::size_t>(other) * bucket_cells + static_cast<std::size_t>(there)]};
-          if (e.a >= 0 && e.b >= 0 && (edges[bb].empty() || edges[bb].back() != e)) edges[bb].push_back(e);
-        }
-      }
-    }
-  });
-  Sets sets(static_cast<std::size_t>(total));
-  std::vector<Edge> away;
-  const auto mine = [&](std::int64_t c) { return c >= offset && c < offset + first_.back(); };
-  for (const auto& list : edges)
-    for (const Edge& e : list) {
-      if (mine(e.a) && mine(e.b))
-        sets.join(e.a, e.b);
-      else
-        away.push_back(e);
-    }
-  // Every rank's own trees and the links between ranks are small lists that all ranks resolve alike.
-  std::vector<std::uint8_t> open(static_cast<std::size_t>(total), 0);
-  std::vector<Edge> trees;
-  for (std::size_t b = 0; b < local; ++b)
-    if (const NetworkBucket* n = counts[b] ? level.bucket_operator(static_cast<int>(b)).network : nullptr)
-      for (int c = 0; c < bucket_cells; ++c)
-        if (n->sink[c] > 0 && n->relax[c] > 0)
-          open[static_cast<std::size_t>(sets.find(component(static_cast<int>(b), c)))] = 1;
-  if (exec.comm.size() > 1) {
-    for (std::int64_t c = offset; c < offset + first_.back(); ++c) {
-      const std::int64_t r = sets.find(c);
-      trees.push_back({c, r});
-    }
-    std::vector<std::uint8_t> all_open =
-        gather_all(exec.comm, std::vector<std::uint8_t>(open.begin() + offset, open.begin() + offset + first_.back()));
-    open = std::move(all_open);
-    std::sort(away.begin(), away.end());
-    away.erase(std::unique(away.begin(), away.end()), away.end());
-    const std::vector<std::uint8_t> was_open = open;
-    for (const Edge& e : gather_all(exec.comm, trees)) sets.join(e.a, e.b);
-    for (const Edge& e : gather_all(exec.comm, away)) sets.join(e.a, e.b);
-    for (std::int64_t c = 0; c < total; ++c)
-      if (was_open[static_cast<std::size_t>(c)]) open[static_cast<std::size_t>(sets.find(c))] = 1;
-  }
-  std::vector<std::int32_t> number(static_cast<std::size_t>(total), -1);
-  for (std::int64_t c = 0; c < total; ++c)
+  const Components components(exec.comm, level, labels_, first_);
+  Sets sets(static_cast<std::size_t>(components.total));
+  const std::vector<std::uint8_t> open = join_components(exec, components, sets);
+
+  std::vector<std::int32_t> number(static_cast<std::size_t>(components.total), -1);
+  for (std::int64_t c = 0; c < components.total; ++c)
     if (sets.find(c) == c) {
       ++count_;
       if (!open[static_cast<std::size_t>(c)])
@@ -213,7 +213,7 @@ Pools::Pools(Exec& exec, const Level& level) {
   }
   pool_.resize(static_cast<std::size_t>(first_.back()));
   for (std::int64_t c = 0; c < first_.back(); ++c)
-    pool_[static_cast<std::size_t>(c)] = number[static_cast<std::size_t>(sets.find(offset + c))];
+    pool_[static_cast<std::size_t>(c)] = number[static_cast<std::size_t>(sets.find(components.offset + c))];
   std::vector<std::int64_t> cells(static_cast<std::size_t>(closed_), 0);
   for_closed([&](int, int, std::int32_t pool) { ++cells[static_cast<std::size_t>(pool)]; });
   exec.comm.sum(std::span<std::int64_t>(cells));

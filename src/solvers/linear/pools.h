@@ -11,6 +11,7 @@
 
 namespace aegir {
 
+/// The pools of a level; which of them are closed, and what is done about it.
 class Pools {
  public:
   /// None, where nobody asks and none is closed.
@@ -18,6 +19,7 @@ class Pools {
   /// Finds the pools of the finest level. Collective.
   Pools(Exec& exec, const Level& level);
 
+  /// All of them, over all ranks, and those without a sink.
   std::int64_t count() const { return count_; }
   std::int64_t closed() const { return closed_; }
 
@@ -29,9 +31,9 @@ class Pools {
   double remove_means(Exec& exec, double* values) const;
 
  private:
-  using Labels = std::vector<std::uint16_t>;  // component inside the bucket by cell; none for uniform buckets
+  using Labels = std::vector<std::uint16_t>;  // component inside the bucket by cell; none where it is one
 
-  /// Adds value by value, as (pool, sum, cells) per component of a closed pool.
+  /// Calls visit(bucket, cell, pool) for the cells of closed pools, in order.
   template <class Visit>
   void for_closed(const Visit& visit) const;
 

@@ -23,6 +23,7 @@ struct PressureChannels {
   CellChannel<double> pressure;  ///< start and result; 0 where there is no unknown
 };
 
+/// How exactly, how long, and from where.
 struct MultigridSettings {
   double tolerance = 1e-5;  ///< of the true relative residual |b - A x| / |b|
   int max_iterations = 100;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cmath>
-#include <cstring>
 
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"

@@ -19,7 +19,7 @@ struct PressureOutline {
   std::string trouble;        ///< where a value is not a number, or an area negative; empty when all is well
 };
 
-/// Classifies the buckets. Reads 20 bytes per cell, once. The distance may lie in another volume over the same buckets.
+/// Classifies the buckets. Reads 20 bytes per cell, once.
 /// Collective.
 PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels);
 
@@ -28,6 +28,7 @@ class PressureTiles {
  public:
   /// Collective: brings the ghosts.
   PressureTiles(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels);
+  /// Links and sinks of the bucket and the cells around it.
   void load(int bucket, NetworkTile& tile) const;
 
  private:
