@@ -213,7 +213,7 @@ TEST(Sparse, HostileSystemsEndInASentence) {
   TestSystem skew = poisson(6);
   for (std::size_t k = 0; k < skew.value.size(); k += 3)
     if (skew.value[k] < 0) skew.value[k] *= -3;
-  expect(skew, "");
+  expect(skew, "not symmetric");
   TestSystem indefinite;  // [1 2; 2 1]
   indefinite.add(0, 1), indefinite.add(1, 2), indefinite.end_row(1);
   indefinite.add(0, 2), indefinite.add(1, 1), indefinite.end_row(-1);
