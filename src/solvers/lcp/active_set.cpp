@@ -191,9 +191,12 @@ void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   });
 }
 
-void ActiveSet::run(SolveReport& report, double tolerance) {
+double ActiveSet::begin(SolveReport& report) {
   start(report);
-  report.residual = evaluate();
+  return report.residual = evaluate();
+}
+
+void ActiveSet::run(SolveReport& report, double tolerance) {
   for (int round = 0; round < settings_.max_rounds && report.residual > tolerance; ++round) {
     sweep();
     report.residual = evaluate();
@@ -202,6 +205,9 @@ void ActiveSet::run(SolveReport& report, double tolerance) {
     report.residual = evaluate();
     if (!std::isfinite(report.residual)) break;
   }
+  if (std::isfinite(report.residual)) return;
+  std::fill_n(problem_.x, at(topology_.local_count()), 0.0);  // nothing that is no number stays behind
+  begin(report);
 }
 
 }  // namespace aegir

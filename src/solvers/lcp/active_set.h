@@ -28,8 +28,9 @@ class ActiveSet {
  public:
   ActiveSet(Exec& exec, const LcpProblem& problem, const LcpSettings& settings);
 
-  /// Brings x to `tolerance`, from whatever it holds; adds to the report's iterations and sets its residual.
-  /// Collective.
+  /// Makes x feasible and sets the report's residual. Collective.
+  double begin(SolveReport& report);
+  /// Brings x to `tolerance`, after begin(); adds to the report's iterations and sets its residual. Collective.
   void run(SolveReport& report, double tolerance);
 
  private:

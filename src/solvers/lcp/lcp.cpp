@@ -24,8 +24,10 @@ class Cascade {
       : exec_(exec), solver_(solver), cycle_(solver.cycle()), finest_(finest), settings_(settings) {}
 
   void run(SolveReport& report) {
-    if (!settings_.warm_start) guess(0, finest_);
-    ActiveSet(exec_, finest_, settings_).run(report, settings_.tolerance);
+    ActiveSet set(exec_, finest_, settings_);
+    // A start that is worse than none is none.
+    if (!settings_.warm_start || !(set.begin(report) <= 2)) guess(0, finest_), set.begin(report);
+    set.run(report, settings_.tolerance);
   }
 
  private:
@@ -47,7 +49,9 @@ class Cascade {
     SolveReport report;
     LcpSettings few = settings_;  // a guess need not be right
     few.max_rounds = 5;
-    ActiveSet(exec_, below, few).run(report, std::max(settings_.tolerance, coarse_tolerance));
+    ActiveSet set(exec_, below, few);
+    set.begin(report);
+    set.run(report, std::max(settings_.tolerance, coarse_tolerance));
     cycle_.prolong_from(exec_, l, below.x, problem.x);
   }
 

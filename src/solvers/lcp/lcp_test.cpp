@@ -194,6 +194,15 @@ TEST(Lcp, WhatLiesOutsideTheUnknownsIsNotRead) {
   EXPECT_TRUE(guessed.solve({.tolerance = 1e-6}).converged);
 }
 
+TEST(Lcp, StartsThatAreFarOffAreOvercome) {
+  for (const double garbage : {1e6, 1e30, 1e200}) {
+    Tank tank(16, 12);
+    std::fill_n(tank.plane<double>("pressure"), tank.size(), garbage);
+    EXPECT_TRUE(tank.solve({.tolerance = 1e-6, .warm_start = true}).converged) << garbage;
+    EXPECT_LT(tank.check(12).worst, 1e-3);
+  }
+}
+
 TEST(Lcp, BoundsThatAreNoNumbersAreReported) {
   for (const float bound : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Tank tank(16, 12);

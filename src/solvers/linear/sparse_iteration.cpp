@@ -101,10 +101,17 @@ void SparseIteration::keep(std::span<const double> x) {
 }
 
 void SparseIteration::restore_best(std::span<double> x) {
-  if (kept_.size() == x.size() && !(evaluate(x) <= kept_squared_)) {
-    std::copy(kept_.begin(), kept_.end(), x.begin());
+  // True residuals decide: what was carried along may have drifted from them.
+  std::vector<double> last(x.begin(), x.end());
+  const double reached = evaluate(x);
+  std::copy(kept_.begin(), kept_.end(), x.begin());
+  if (!(evaluate(x) < reached)) {
+    std::copy(last.begin(), last.end(), x.begin());
     evaluate(x);
   }
+  if (squared_ <= b_squared_) return;
+  std::fill(x.begin(), x.end(), 0.0);  // better than either
+  evaluate(x);
 }
 
 std::string SparseIteration::run(AggregationHierarchy& cycle, std::span<double> x, double target, int max_iterations) {
