@@ -22,11 +22,11 @@ struct LcpSettings {
   int max_rounds = 40;
   bool warm_start = false;       ///< start from the pressure channel instead of the coarse levels
   int sweeps = 2;                ///< projected passes over all buckets between two solves
-  BufferPool* memory = nullptr;  ///< kept by the caller from solve to solve; saves clearing fresh pages
+  BufferPool* memory = nullptr;  ///< outlives the solve, for the next one: saves clearing fresh pages
 };
 
 /// Solves with the bound `lower` per cell; anything below -1e30 means none. The report's residual is the
-/// complementarity residual, its iterations those of conjugate gradients in all rounds on the finest level. Collective.
+/// complementarity residual, its iterations those of all rounds on the finest level. Collective.
 SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
                       const CellChannel<float>& lower, const LcpSettings& settings = {});
 

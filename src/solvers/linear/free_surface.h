@@ -2,8 +2,8 @@
 //
 //   sum over faces of w (p_i - p_j) + s p_i = b_i
 //
-// w is the open area fraction of the face between two liquid cells [Ng, Min, Gibou 2009, eq. 12; the finite-volume form
-// whose weights lie in [0, 1]]. Towards air the pressure is zero where the surface crosses the line between the two
+// w is the open area fraction of the face between two liquid cells [Ng, Min, Gibou 2009: the finite-volume form, whose
+// weights lie in [0, 1]]. Towards air the pressure is zero where the surface crosses the line between the two
 // cell centres, at the fraction theta = phi_i / (phi_i - phi_j) of the way, and the face contributes w / theta to the
 // sink s [Gibou, Fedkiw, Cheng, Kang 2002]. All is per unit spacing.
 #pragma once

@@ -34,8 +34,8 @@ class Multigrid {
   Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
             std::int64_t unknowns, TileLoader load, const Settings& settings);
 
-  /// The hierarchy below level `first` of `base`, for a network that differs from that level's in the buckets marked in
-  /// `changed` (ghosts included). Base must outlive it and have kept its networks. Collective.
+  /// The hierarchy below level `first` of `base`, for a network that differs from that level's in the cells in
+  /// `changed`, by bucket, ghosts included. Base must outlive it and have kept its networks. Collective.
   Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
             std::span<const ChangeBox> changed, TileLoader load, const Settings& settings);
 

@@ -17,7 +17,7 @@ namespace aegir {
 /// The channels of a pressure system; free_surface.h has the equation. Cells and faces outside all buckets hold the
 /// channels' backgrounds.
 struct PressureChannels {
-  FaceChannel<float> area;       ///< open share of each lower face, [0, 1]; any finite weight >= 0 works
+  FaceChannel<float> area;       ///< open share of each lower face, [0, 1]; any weight from 0 to 1e15 works
   CellChannel<float> distance;   ///< to the liquid's surface, negative inside, any unit; read four cells around
   CellChannel<float> rhs;        ///< read where there are unknowns
   CellChannel<double> pressure;  ///< start and result; 0 where there is no unknown
@@ -29,7 +29,7 @@ struct MultigridSettings {
   int max_iterations = 100;
   bool warm_start = true;              ///< start from the pressure channel instead of zero
   int sweeps = 3;                      ///< relaxations before and after each coarse correction
-  BufferPool* memory = nullptr;        ///< kept by the caller from solve to solve; saves clearing fresh pages
+  BufferPool* memory = nullptr;        ///< outlives the solve, for the next one: saves clearing fresh pages
   std::int64_t direct_limit = 100000;  ///< largest system for the direct fail-safe
 };
 
