@@ -2,6 +2,7 @@
 
 A case is the text of setup.yaml and, where needed, files beside it and words on the command line. `says` is a part of
 the message; `place` is `line:column` in setup.yaml, or `file:line:column` in another file, or an option's name.
+The file is long because it is one list, read from top to bottom.
 """
 import dataclasses
 import random

@@ -95,21 +95,6 @@ void check_fallback(Exec& exec) {
   }
 }
 
-constexpr CellChannel<float> scene_lower{"scene_lower", {}, -1e31f};
-
-/// Bounds of zero where the scene is constrained.
-void fill_lower(Exec& exec, const PressureScene& scene, DiscreteVolume& volume) {
-  volume.declare(scene_lower);
-  for_each_bucket(
-      exec, "fill lower", volume.topology(),
-      [&scene](const Bucket& bucket, auto& lower) {
-        const Vec3i first = bucket.topology.key(bucket.index).coord * bucket_size;
-        for (int c = 0; c < bucket_cells; ++c)
-          if (scene.constrained(first + Vec3i{c >> 6, (c >> 3) & 7, c & 7})) lower[c] = 0;
-      },
-      volume.write(scene_lower));
-}
-
 /// Cells with a bound, and those of them that are at it.
 std::array<std::int64_t, 2> count_held(Exec& exec, const DiscreteVolume& volume) {
   const float* lower = volume.store(scene_lower.name).plane<float>(0);

@@ -293,6 +293,18 @@ std::unique_ptr<DiscreteVolume> make_volume(Exec& exec, const PressureScene& sce
   return volume;
 }
 
+void fill_lower(Exec& exec, const PressureScene& scene, DiscreteVolume& volume) {
+  volume.declare(scene_lower);
+  for_each_bucket(
+      exec, "fill lower", volume.topology(),
+      [&scene](const Bucket& bucket, auto& lower) {
+        const Vec3i first = bucket.topology.key(bucket.index).coord * bucket_size;
+        for (int c = 0; c < bucket_cells; ++c)
+          if (scene.constrained(first + Vec3i{c >> 6, (c >> 3) & 7, c & 7})) lower[c] = 0;
+      },
+      volume.write(scene_lower));
+}
+
 SceneCount count_scene(const PressureScene& scene) {
   const int n = scene.n();
   const std::size_t side = static_cast<std::size_t>(n);

@@ -20,6 +20,8 @@ inline constexpr FaceChannel<float> scene_area{"scene_area", {}, 0.0f};
 inline constexpr CellChannel<float> scene_distance{"scene_distance", {}, 1.0f};
 inline constexpr CellChannel<float> scene_rhs{"scene_rhs", {}, 0.0f};
 inline constexpr CellChannel<double> scene_pressure{"scene_pressure", {}, 0.0};
+/// Least pressure of an LCP; none outside fill_lower()'s cells.
+inline constexpr CellChannel<float> scene_lower{"scene_lower", {}, -1e31f};
 
 /// One row of the pressure system: weights to -x, +x, -y, +y, -z, +z and the sink; the diagonal is their sum.
 struct SceneRow {
@@ -106,6 +108,9 @@ PressureScene dam_column(int n);
 /// Declares the four channels above over the buckets that hold liquid or touch it, and fills all but the pressure.
 /// Collective.
 std::unique_ptr<DiscreteVolume> make_volume(Exec& exec, const PressureScene& scene, const Partition& partition);
+
+/// Declares the bounds and sets them to zero where the scene is constrained.
+void fill_lower(Exec& exec, const PressureScene& scene, DiscreteVolume& volume);
 
 /// What a scene holds: for reports and checks.
 struct SceneCount {

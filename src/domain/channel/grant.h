@@ -38,8 +38,7 @@ class GrantScope {
   const Grant* before_;
 };
 
-/// Stops unless the current grant, if there is one, covers this access. Write permits reading the same bucket. What has
-/// no owner is private to whoever made it.
+/// Stops unless the current grant, if there is one, covers this access. Write permits reading the same bucket.
 void require_access(std::string_view owner, std::string_view channel, AccessMode mode, int halo);
 
 }  // namespace aegir

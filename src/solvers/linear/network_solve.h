@@ -41,8 +41,7 @@ class NetworkSolver {
   void solve(Exec& exec, const NetworkVectors& vectors, const MultigridSettings& settings, SolveReport& report);
 
   /// One step of steepest descent in the cycle's metric: moves x, 512 values per bucket, towards A x = b, where r is b
-  /// - A x and `size` about the size of its values. What lies outside the unknowns is neither read nor moved.
-  /// Collective.
+  /// - A x and `size` about the size of its values. What lies outside the unknowns is not moved. Collective.
   void descend(Exec& exec, const double* r, double size, double* x);
 
   const Level& fine() const { return cycle_.level(0); }
