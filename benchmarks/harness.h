@@ -89,5 +89,7 @@ void register_domain(Registry& registry);
 void register_rebucket(Registry& registry);
 void register_particles(Registry& registry);
 void register_solver(Registry& registry);
+void register_transfer(Registry& registry);
+void register_liquid(Registry& registry);
 
 }  // namespace aegir::bench

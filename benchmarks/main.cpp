@@ -61,6 +61,8 @@ int run(const Options& o) {
   register_rebucket(registry);
   register_particles(registry);
   register_solver(registry);
+  register_transfer(registry);
+  register_liquid(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

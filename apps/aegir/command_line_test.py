@@ -89,7 +89,7 @@ class CommandLine(unittest.TestCase):
 
     def test_help_and_version(self):
         self.assertEqual(self.aegir("--version").stdout.split()[0], "aegir")
-        for command in ["run", "check", "explain", "describe", "info", "preview"]:
+        for command in ["run", "wedge", "check", "explain", "describe", "info", "preview"]:
             done = self.aegir(command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example", done.stdout)

@@ -15,6 +15,8 @@ namespace aegir {
 
 /// Runs a setup, with signals.
 int run_command(const RunOptions& options, ProgressStyle style, Comm& comm);
+/// Runs a setup with every combination of the values in `options.sets`.
+int wedge_command(const RunOptions& options, ProgressStyle style, Comm& comm);
 /// Says what is wrong or doubtful in a setup.
 int check_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm);
 /// Prints the timeline of a setup.

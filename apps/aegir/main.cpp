@@ -35,10 +35,8 @@ void add_setup(CLI::App& command, Arguments& a) {
       ->type_name("PATH=VALUE");
 }
 
-void add_run(CLI::App& app, Arguments& a) {
-  CLI::App* c = app.add_subcommand("run", "Simulates a setup into a directory");
-  add_setup(*c, a);
-  c->add_option("-o,--output", a.run.output, "Run directory; runs/NAME_OF_THE_SETUP if not given")->type_name("DIR");
+/// What `run` and `wedge` have in common.
+void add_running(CLI::App* c, Arguments& a) {
   c->add_option("--frames", a.frames, "First frame to write and last frame, both included")->type_name("A:B");
   c->add_option("--threads", a.run.threads, "Threads; all CPUs of the process if not given")
       ->check(CLI::Range(1, 4096));
@@ -51,11 +49,36 @@ void add_run(CLI::App& app, Arguments& a) {
   c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
       ->transform(CLI::CheckedTransformer(progress_styles).description(""))
       ->type_name("STYLE");
+}
+
+void add_run(CLI::App& app, Arguments& a) {
+  CLI::App* c = app.add_subcommand("run", "Simulates a setup into a directory");
+  add_setup(*c, a);
+  c->add_option("-o,--output", a.run.output, "Run directory; runs/NAME_OF_THE_SETUP if not given")->type_name("DIR");
+  add_running(c, a);
   c->add_flag("--no-output", a.run.no_output, "Simulates without writing anything");
   c->footer(
       "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
       "Exit codes: 0 done, 2 wrong setup or usage, 3 simulation failed, 4 input/output, 5 memory, 128+signal.\n\n"
       "Example:\n  aegir run setups/fountain.yaml -o runs/fountain --frames 1:48 --set jet=8m/s");
+}
+
+void add_wedge(CLI::App& app, Arguments& a) {
+  CLI::App* c = app.add_subcommand("wedge", "Runs a setup with every combination of some values");
+  c->add_option("SETUP", a.run.setup, "Setup file (YAML or JSON)")->required();
+  c->add_option("--set", a.run.sets,
+                "A parameter and its values; commas inside brackets and quotes do not count. Several make a product")
+      ->allow_extra_args(false)
+      ->required()
+      ->type_name("PATH=VALUE,VALUE…");
+  c->add_option("-o,--output", a.run.output, "Folder for the runs; runs/NAME_OF_THE_SETUP_wedge if not given")
+      ->type_name("DIR");
+  add_running(c, a);
+  c->footer(
+      "Runs are numbered folders in DIR, beside wedge.md, wedge.json and contact_sheet.png. A run that fails is noted\n"
+      "and the others go on; the exit code is the worst of them. --resume goes on with every run and adds new "
+      "values.\n\n"
+      "Example:\n  aegir wedge setups/fountain.yaml --set jet=4m/s,8m/s --set drops.voxel_size=5cm,10cm");
 }
 
 void add_looking(CLI::App& app, Arguments& a) {
@@ -125,6 +148,7 @@ int dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
   if (Status ok = understand(a); !ok) return report_error(ok.error());
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "run") return run_command(a.run, a.style, comm);
+  if (command == "wedge") return wedge_command(a.run, a.style, comm);
   if (command == "check") return check_command(a.run.setup, a.run.sets, comm);
   if (command == "explain") return explain_command(a.run.setup, a.run.sets, comm);
   if (!comm.root()) return 0;
@@ -158,6 +182,7 @@ int main_program(int argc, char** argv) {
   app.footer(
       "Example:\n  aegir run setups/fountain.yaml && aegir preview runs/fountain\n\naegir COMMAND --help says more.");
   add_run(app, a);
+  add_wedge(app, a);
   add_looking(app, a);
   add_results(app, a);
 

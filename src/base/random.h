@@ -15,6 +15,7 @@ enum class Purpose : std::uint32_t {
   emission_velocity = 2,
   emission_attribute = 3,
   lifespan = 4,
+  seeding = 5,
   test = 1000,
 };
 

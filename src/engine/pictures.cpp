@@ -174,6 +174,42 @@ Result<std::pair<int, int>> parse_size(const std::string& text) {
   return usage_error({}, "'{}' is no size of a picture; it looks like 1280x720", text);
 }
 
+Result<int> compare_runs(const std::vector<ComparedRun>& runs, const std::string& sheet) {
+  struct Last {
+    const ComparedRun* run;
+    int frame;
+  };
+  std::vector<Last> found;
+  Sequence files;  // by place in the list
+  for (const ComparedRun& run : runs) {
+    PictureOptions whole_run;
+    whole_run.sources = {run.directory};
+    const Result<Sequence> sequence = find_files(whole_run);
+    if (!sequence) continue;
+    files[static_cast<int>(found.size())] = sequence->rbegin()->second;
+    found.push_back({&run, sequence->rbegin()->first});
+  }
+  if (found.empty()) return 0;
+  ViewSettings view;
+  view.width = 640;
+  view.height = 360;
+  if (Status ok = fit_view(files, view); !ok) return ok.error();
+  std::vector<Captioned> pictures;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Result<Shown> shown = read_frame(files[static_cast<int>(i)]);
+    if (!shown) return shown.error();
+    view.caption = fmt::format("frame {}", found[i].frame);
+    const Solids solids({found[i].run->directory});
+    constexpr std::size_t longest = 52;  // letters that fit under a picture
+    const std::string& caption = found[i].run->caption;
+    pictures.push_back({caption.size() > longest ? caption.substr(0, longest - 3) + "..." : caption,
+                        render_points(shown->positions, shown->speed, shown->radius, solids.at(found[i].frame), view)});
+  }
+  const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(pictures.size()))));
+  if (Status ok = write_png(contact_sheet(pictures, columns), sheet); !ok) return ok.error();
+  return static_cast<int>(pictures.size());
+}
+
 Result<PictureReport> make_pictures(const PictureOptions& options, const std::function<void(int, int)>& progress) {
   const Result<Sequence> sequence = find_files(options);
   if (!sequence) return sequence.error();

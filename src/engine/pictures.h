@@ -31,6 +31,16 @@ struct PictureReport {
 /// "1280x720".
 Result<std::pair<int, int>> parse_size(const std::string& text);
 
+/// A run directory and what stands under its picture.
+struct ComparedRun {
+  std::string directory;
+  std::string caption;
+};
+
+/// Puts the last frame of every run that has point caches on one sheet, all with the same camera and colours; returns
+/// how many there are. Nothing is written where there are none.
+Result<int> compare_runs(const std::vector<ComparedRun>& runs, const std::string& sheet);
+
 /// Draws all Objects of a frame together, coloured by speed, with one camera for all frames; calls progress(done, all).
 Result<PictureReport> make_pictures(const PictureOptions& options, const std::function<void(int, int)>& progress);
 

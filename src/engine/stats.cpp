@@ -27,10 +27,12 @@ std::string quoted(const std::string& text) {
 }
 
 std::string object_text(const ObjectAudit& a) {
+  std::string more;
+  for (const auto& [name, value] : a.more) more += fmt::format(R"(,"{}":{})", name, number(value));
   return fmt::format(
-      R"({{"particles":{},"mass":{},"volume":{},"momentum":{},"angular_momentum":{},"kinetic_energy":{},"potential_energy":{},"max_speed":{}}})",
+      R"({{"particles":{},"mass":{},"volume":{},"momentum":{},"angular_momentum":{},"kinetic_energy":{},"potential_energy":{},"max_speed":{}{}}})",
       a.particles, number(a.mass), number(a.volume), vector(a.momentum), vector(a.angular_momentum),
-      number(a.kinetic_energy), number(a.potential_energy), number(a.max_speed));
+      number(a.kinetic_energy), number(a.potential_energy), number(a.max_speed), more);
 }
 
 std::string solve_text(const SolveRecord& s) {

@@ -103,4 +103,103 @@ std::optional<SweepHit> sweep(const Shape& shape, const Motion& motion, const Ve
   return sweep_motion(shape, motion, x0, x1, t0, t1, clearance);
 }
 
+namespace {
+
+/// Takes what was touched along to the end of the substep. Whatever it meets on its way, it goes on with; in a valley
+/// it keeps away from all sides that it touched last.
+class Carrier {
+ public:
+  Carrier(const DeformingSurface& surface, const Vec3d& x, double part, const DeformingTouch& touch, double clearance)
+      : surface_(surface), x_(x), part_(part), least_(2 * surface.tolerance()), off_(std::max(clearance, least_)) {
+    sides_.push_back(touch);
+  }
+
+  /// Goes to the end, in pieces in which the touched triangle turns by 60 degrees at most.
+  void go() {
+    constexpr int tries = 64;
+    // What is pressed against a triangle must not come so near that rounding hides its side.
+    const double nearest = 0.01 * surface_.tolerance();
+    for (int i = 0; i < tries && sides_.back().distance > nearest; ++i) {
+      double until = 1;
+      for (int halving = 0; halving < 10 && turn(until) < 0.5; ++halving) until = 0.5 * (part_ + until);
+      const Vec3d normal = normal_at(until), goal = goal_at(until, normal);
+      const double share = part_ < 1 ? (until - part_) / (1 - part_) : 1;
+      const Vec3d way = until < 1 ? (goal - x_) / share : goal - x_;
+      const auto next = surface_.first_touch(x_, x_ + way, part_, share);
+      if (!next && until == 1) {
+        x_ = goal, normal_ = normal;
+        return;
+      }
+      const double later = next ? part_ + (1 - part_) * next->time : until;
+      for (DeformingTouch& side : sides_) side.away = surface_.turned(side.away, side.triangle, part_, later);
+      x_ = next ? x_ + way * next->time : goal;
+      part_ = later;
+      if (next) meet(*next);
+    }
+    cling();
+  }
+
+  const Vec3d& place() const { return x_; }
+  const Vec3d& normal() const { return normal_; }
+
+ private:
+  double turn(double until) const {
+    const DeformingTouch& side = sides_.back();
+    return dot(surface_.turned(side.away, side.triangle, part_, until), side.away);
+  }
+  Vec3d normal_at(double until) const {
+    Vec3d sum;
+    for (const DeformingTouch& side : sides_) sum += surface_.turned(side.away, side.triangle, part_, until);
+    const DeformingTouch& last = sides_.back();
+    return length(sum) > 1e-3 ? normalized(sum) : surface_.turned(last.away, last.triangle, part_, until);
+  }
+  Vec3d goal_at(double until, const Vec3d& normal) const {
+    return surface_.place(sides_.back().triangle, sides_.back().barycentric, until) + normal * off_;
+  }
+  /// In a pit that closes no way may be found. What lies just off the inside of the triangle that was touched last, on
+  /// the side where it was touched, is on the right side of the whole mesh as long as that does not cross itself.
+  void cling() {
+    const DeformingTouch& side = sides_.back();
+    const Vec3d inner = side.barycentric * 0.999 + Vec3d(0.001 / 3);
+    const Vec3d along = surface_.normal(side.triangle, part_);
+    normal_ = surface_.normal(side.triangle, 1) * (dot(along, side.away) < 0 ? -1.0 : 1.0);
+    x_ = surface_.place(side.triangle, inner, 1) + normal_ * least_;
+  }
+  void meet(const DeformingTouch& touch) {
+    constexpr std::size_t most_sides = 4;
+    std::erase_if(sides_, [&](const DeformingTouch& side) { return side.triangle == touch.triangle; });
+    if (sides_.size() == most_sides) sides_.erase(sides_.begin());
+    sides_.push_back(touch);
+    off_ = std::max(0.5 * off_, least_);
+  }
+
+  const DeformingSurface& surface_;
+  Vec3d x_, normal_;
+  double part_;
+  double least_, off_;
+  std::vector<DeformingTouch> sides_;  // touched last, newest at the end
+};
+
+}  // namespace
+
+std::optional<SweepHit> sweep(const DeformingSurface& surface, double from, const Vec3d& x0, const Vec3d& x1,
+                              double clearance) {
+  const auto touch = surface.first_touch(x0, x1, from);
+  if (!touch) return std::nullopt;
+  const double part = from + (1 - from) * touch->time;
+  SweepHit hit;
+  hit.fraction = touch->time;
+  hit.triangle = touch->triangle, hit.barycentric = touch->barycentric;
+  hit.point = surface.place(touch->triangle, touch->barycentric, part);
+  hit.normal = touch->away;
+  hit.surface_velocity = surface.velocity(touch->triangle, touch->barycentric);
+  Carrier carrier(surface, x0 + (x1 - x0) * touch->time, part, *touch, clearance);
+  carrier.go();
+  hit.resting_point = carrier.place(), hit.normal_at_end = carrier.normal();
+  const double room = 5 * std::max(clearance, surface.tolerance());
+  if (const auto wall = surface.first_touch(hit.resting_point, hit.resting_point + carrier.normal() * room, 1))
+    hit.normal_at_end *= 0.5 * wall->time;
+  return hit;
+}
+
 }  // namespace aegir

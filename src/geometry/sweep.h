@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "geometry/deforming_surface.h"
 #include "geometry/motion.h"
 #include "geometry/shapes.h"
 #include "geometry/surface.h"
@@ -29,7 +30,8 @@ struct SweepHit {
   Vec3d barycentric;
   Vec3d resting_point;  ///< where the touched material point is at t1, moved off by the clearance to the side the point
                         ///< came from
-  Vec3d normal_at_end;  ///< `normal` carried along to t1
+  Vec3d normal_at_end;  ///< `normal` carried along to t1; of deforming meshes shorter where there is no room for four
+                        ///< times the clearance
 };
 
 /// A point going straight from x0 at t0 to x1 at t1 against a mesh that moves with it in pieces from Motion::pieces. In
@@ -44,5 +46,11 @@ std::optional<SweepHit> sweep(const Surface& surface, const Motion& motion, cons
                               double t1, double clearance = 0);
 std::optional<SweepHit> sweep(const Shape& shape, const Motion& motion, const Vec3d& x0, const Vec3d& x1, double t0,
                               double t1, double clearance = 0);
+
+/// A point going straight from x0, at a part `from` of the substep, to x1 at its end, against a mesh whose vertices
+/// move straight. The resting point is reached from the touch without crossing any part of the mesh, also where parts
+/// of it close in on the point, unless they leave no room at all.
+std::optional<SweepHit> sweep(const DeformingSurface& surface, double from, const Vec3d& x0, const Vec3d& x1,
+                              double clearance = 0);
 
 }  // namespace aegir

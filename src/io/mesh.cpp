@@ -17,6 +17,7 @@
 #include "io/atomic_file.h"
 #include "io/file_kind.h"
 #include "io/file_sink.h"
+#include "io/obj.h"
 #include "io/ply.h"
 
 namespace aegir {
@@ -97,7 +98,7 @@ void join_vertices(TriangleMesh& mesh) {
   mesh.positions = std::move(kept);
 }
 
-Result<TriangleMesh> import_with_assimp(const std::string& path) {
+Result<TriangleMesh> import_with_assimp(const std::string& path, bool join) {
   TriangleMesh mesh;
   try {
     Assimp::Importer importer;
@@ -113,7 +114,7 @@ Result<TriangleMesh> import_with_assimp(const std::string& path) {
   } catch (const std::exception& e) {
     return io_error("cannot read {}: {}", path, e.what());
   }
-  join_vertices(mesh);
+  if (join) join_vertices(mesh);
   return mesh;
 }
 
@@ -124,31 +125,40 @@ std::string extension_of(const std::string& path) {
   return extension;
 }
 
-Result<TriangleMesh> read_ply(const std::string& path) {
+Result<TriangleMesh> parsed(const std::string& path,
+                            Result<TriangleMesh> (*parse)(std::string_view, const std::string&)) {
   const auto bytes = read_bytes(path);
   if (!bytes) return bytes.error();
   try {
-    return parse_ply(*bytes, path);
+    return parse(*bytes, path);
   } catch (const std::bad_alloc&) {
     return Error{Failure::memory, fmt::format("cannot read {}: not enough memory", path), {}};
   }
 }
 
-}  // namespace
-
-Result<TriangleMesh> read_mesh(const std::string& path, const MeshImportOptions& options) {
+Result<TriangleMesh> read_any(const std::string& path, const MeshImportOptions& options, bool in_order) {
   const auto kind = kind_of_file(path);
   if (!kind) return kind.error();
-  auto mesh = *kind == FileKind::ply || extension_of(path) == ".ply" ? read_ply(path) : import_with_assimp(path);
+  const std::string extension = extension_of(path);
+  auto mesh = *kind == FileKind::ply || extension == ".ply" ? parsed(path, parse_ply)
+              : in_order && extension == ".obj"             ? parsed(path, parse_obj)
+                                                            : import_with_assimp(path, !in_order);
   if (!mesh) return mesh;
   if (mesh->triangles.empty()) return io_error("cannot read {}: there are no triangles in it", path);
   if (!(options.metres_per_unit > 0) || !std::isfinite(options.metres_per_unit))
     return usage_error({}, "metres_per_unit is {}; it must be positive", options.metres_per_unit);
-  for (auto& p : mesh->positions) {
-    if (options.up == MeshImportOptions::z) p = {p.x, p.z, -p.y};
-    p *= options.metres_per_unit;
-  }
+  for (auto& p : mesh->positions) p = imported(p, options);
   return mesh;
+}
+
+}  // namespace
+
+Result<TriangleMesh> read_mesh(const std::string& path, const MeshImportOptions& options) {
+  return read_any(path, options, false);
+}
+
+Result<TriangleMesh> read_mesh_in_order(const std::string& path, const MeshImportOptions& options) {
+  return read_any(path, options, true);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <openvdb/io/Archive.h>
 #include <openvdb/io/Stream.h>
 #include <openvdb/openvdb.h>
+#include <openvdb/tools/Prune.h>
 #include <openvdb/tools/SignedFloodFill.h>
 #include <openvdb/tree/LeafManager.h>
 
@@ -174,7 +175,10 @@ openvdb::GridBase::Ptr make_grid(const VolumeGrid& volume, const VdbOptions& opt
   constexpr const char* locations[] = {"cell", "face", "node"};
   grid->insertMeta(location_key, openvdb::StringMetadata(locations[volume.location]));
   if constexpr (std::is_same_v<Grid, openvdb::FloatGrid>)
-    if (volume.kind == VolumeGrid::level_set && volume.background > 0) openvdb::tools::signedFloodFill(grid->tree());
+    if (volume.kind == VolumeGrid::level_set && volume.background > 0) {
+      if (options.fill_inside) openvdb::tools::signedFloodFill(grid->tree());
+      openvdb::tools::pruneLevelSet(grid->tree());
+    }
   return grid;
 }
 
@@ -195,22 +199,24 @@ void check_consistent(const VolumeGrid& volume) {
 
 }  // namespace
 
+OpaqueGrid make_volume_grid(const VolumeGrid& volume, const VdbOptions& options) {
+  check_consistent(volume);
+  return volume.kind == VolumeGrid::vector ? make_grid<openvdb::Vec3SGrid>(volume, options)
+                                           : make_grid<openvdb::FloatGrid>(volume, options);
+}
+
 Status write_volumes(const std::string& path, const std::vector<VolumeGrid>& volumes, const Metadata& metadata,
                      const VdbOptions& options) {
-  for (const auto& volume : volumes) check_consistent(volume);
   return guard_vdb(path, "write", [&] {
     openvdb::GridCPtrVec grids;
     for (const auto& volume : volumes)
-      grids.push_back(volume.kind == VolumeGrid::vector ? make_grid<openvdb::Vec3SGrid>(volume, options)
-                                                        : make_grid<openvdb::FloatGrid>(volume, options));
+      grids.push_back(std::static_pointer_cast<openvdb::GridBase>(make_volume_grid(volume, options)));
     return store_vdb(path, &grids, metadata, options);
   });
 }
 
-namespace {
-
-/// Voxel size and place of the samples; an Error when the grid is rotated or stretched.
-Status read_transform(const std::string& path, const openvdb::GridBase& grid, VolumeGrid& volume) {
+Status read_transform(const std::string& path, const void* opaque_grid, VolumeGrid& volume) {
+  const auto& grid = *static_cast<const openvdb::GridBase*>(opaque_grid);
   const auto& transform = grid.transform();
   if (!transform.isLinear())
     return io_error("cannot read {}: grid '{}' has a frustum transform; resample it to a uniform grid", path,
@@ -236,6 +242,8 @@ Status read_transform(const std::string& path, const openvdb::GridBase& grid, Vo
   volume.origin = volume.location == VolumeGrid::node ? translate : translate - Vec3d(size / 2);
   return {};
 }
+
+namespace {
 
 template <class Leaf>
 void copy_from_leaf(const Leaf& leaf, std::size_t bucket, VolumeGrid& volume) {
@@ -267,7 +275,7 @@ Status copy_grid(const std::string& path, Grid& grid, std::vector<VolumeGrid>& v
     volume.background = static_cast<float>(grid.background()[0]);
   else
     volume.background = static_cast<float>(grid.background());
-  if (Status s = read_transform(path, grid, volume); !s) return s;
+  if (Status s = read_transform(path, static_cast<const openvdb::GridBase*>(&grid), volume); !s) return s;
   if (!vector && volume.location == VolumeGrid::face) volume.location = VolumeGrid::cell;
   if (grid.tree().activeTileCount() > 0) {
     if (grid.activeVoxelCount() > most_voxels)
@@ -302,6 +310,8 @@ Result<std::vector<VolumeGrid>> read_volumes(const std::string& path) {
         s = copy_grid(path, *v, volumes);
       else if (auto d = openvdb::gridPtrCast<openvdb::DoubleGrid>(base))
         s = copy_grid(path, *d, volumes);
+      else if (auto w = openvdb::gridPtrCast<openvdb::Vec3DGrid>(base))
+        s = copy_grid(path, *w, volumes);
       if (!s) return s;
     }
     return {};

@@ -22,6 +22,7 @@ struct VdbOptions {
   bool half = false;                ///< floats and vectors with 16 bits per number; positions, ids and doubles are kept
   Compression compression = blosc;  ///< of values; none is the fastest to write
   Naming naming = houdini;          ///< blender renames volumes: surface → phi, vel → velocity
+  bool fill_inside = true;          ///< what level sets enclose is inside; false: missing buckets are all outside
   PositionCodec position = full;    ///< fixed16 and fixed8 store a position to 1/65536 or 1/256 of a voxel
 };
 
@@ -41,9 +42,10 @@ Result<PointSet> read_points(const std::string& path);
 Status write_volumes(const std::string& path, const std::vector<VolumeGrid>& volumes, const Metadata& metadata = {},
                      const VdbOptions& options = {});
 
-/// Reads every float, double and float-vector grid of a VDB file; active tiles become buckets, inactive tiles are lost.
+/// Reads every grid of floats, doubles or vectors of them in a VDB file.
 ///
-/// Names are those of the file. A rotated or stretched grid is an error.
+/// Active tiles become buckets, inactive tiles are lost. Names are those of the file. A rotated or stretched grid is an
+/// error.
 Result<std::vector<VolumeGrid>> read_volumes(const std::string& path);
 
 }  // namespace aegir

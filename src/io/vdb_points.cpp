@@ -413,7 +413,8 @@ void declare_attributes(const std::vector<Source>& sources, PointSet& points) {
       const AttributeArray& array = *set.getConst(position);
       if (name == "P" || points.find(name) || array.stride() != 1 || pts::isGroup(array) || pts::isString(array))
         continue;
-      with_stored_type(array.valueType(), [&points, &attribute = name]<class T>() { points.add(attribute, held_as<T>()); });
+      with_stored_type(array.valueType(),
+                       [&points, &attribute = name]<class T>() { points.add(attribute, held_as<T>()); });
     }
   }
 }

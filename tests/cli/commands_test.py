@@ -12,7 +12,7 @@ import json_schema
 import small_yaml
 import support
 
-COMMANDS = ["run", "check", "explain", "describe", "info", "preview"]
+COMMANDS = ["run", "wedge", "check", "explain", "describe", "info", "preview"]
 STATS_FIELDS = ["frame", "substep", "time", "dt", "objects", "solves", "tasks", "memory_bytes"]
 OBJECT_FIELDS = ["particles", "mass", "volume", "momentum", "angular_momentum", "kinetic_energy", "potential_energy", "max_speed"]
 

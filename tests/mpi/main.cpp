@@ -1,4 +1,4 @@
-// aegir_mpi_test comm|domain|solver|sparse THREADS
+// aegir_mpi_test comm|domain|solver|sparse|viscosity THREADS
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -17,7 +17,7 @@ void require(bool condition, const char* what) {
 
 int main(int argc, char** argv) {
   using namespace aegir;
-  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain|solver|sparse THREADS\n"), 2;
+  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain|solver|sparse|viscosity THREADS\n"), 2;
   const auto comm = make_comm();
   int code = 0;
   ThreadScope scope(std::atoi(argv[2]));
@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
         ranks::check_solver(exec);
       else if (std::string(argv[1]) == "sparse")
         ranks::check_sparse(exec);
+      else if (std::string(argv[1]) == "viscosity")
+        ranks::check_viscosity(exec);
       else
         ranks::check_domain(exec);
     } catch (const std::exception& error) {

@@ -21,6 +21,9 @@ void check_solver(Exec& exec);
 /// General sparse systems under several partitions; one hash of each solution.
 void check_sparse(Exec& exec);
 
+/// Viscosity under several partitions, with its coarse levels and its fail-safe; one hash of each velocity.
+void check_viscosity(Exec& exec);
+
 /// Prints a line that all ranks agree on; collective.
 void print_same(Exec& exec, const std::string& text);
 

@@ -9,9 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include "geometry/deforming_surface.h"
 #include "geometry/motion.h"
 #include "geometry/shapes.h"
 #include "geometry/surface.h"
+#include "io/mesh_sequence.h"
+#include "numerics/solids/solid.h"
 #include "pipeline/model/object.h"
 #include "pipeline/schema/parameter.h"
 
@@ -33,24 +36,29 @@ struct Contact {
   double friction = 0, restitution = 0;
 };
 
-class Collider : public Object {
+/// A mesh whose vertices move, and where their places come from.
+struct DeformingForm {
+  std::shared_ptr<DeformingSurface> surface;  ///< in the world, belongs to one collider
+  std::shared_ptr<MeshSequence> sequence;     ///< in the node's own frame
+};
+
+class Collider : public Object, public Solid {
  public:
-  using Form = std::variant<Shape, std::shared_ptr<const Surface>>;
+  using Form = std::variant<Shape, std::shared_ptr<const Surface>, DeformingForm>;
   Collider(std::string path, Form form, Motion motion, Parameter<double> friction, Parameter<double> restitution);
 
   bool simulated() const override { return false; }
   void plan(TaskList& tasks) override;
+  std::size_t memory_bytes() const override;
 
-  /// Goes to the stretch of time that the next queries are about.
-  void set_time(double begin, double end, double frame);
+  /// Goes to the stretch of time that the next queries are about; reads files of a mesh that deforms.
+  Status set_time(double begin, double end, double frame);
   SurfaceSample sample(const Vec3d& x) const;
   /// First touch of a point that goes straight from x0 at time t0 to x1 at the end of the substep.
   std::optional<Contact> sweep(const Vec3d& x0, const Vec3d& x1, double t0, double clearance) const;
-  /// The surface at a time in seconds, for pictures; empty for an endless plane.
+  /// The surface at a time in seconds, for pictures; empty for an endless plane and where a file cannot be read.
   TriangleMesh mesh(double time) const;
-  /// Whether the collider, as it stands at the end of the substep, is between two points.
-  bool blocks(const Vec3d& x0, const Vec3d& x1) const;
-  /// Whether the collider turns in this substep.
+  /// Whether the collider turns or changes its shape in this substep.
   bool turning() const { return turning_; }
   /// Everything the collider touches during the substep.
   const Box& swept_bounds() const { return swept_; }
@@ -58,14 +66,33 @@ class Collider : public Object {
   double tolerance() const;
   bool thin() const;
 
+  Box bounds() const override { return bounds_; }
+  double distance(const Vec3d& x, double max) const override;
+  Vec3d velocity(const Vec3d& x) const override;
+  double friction(const Vec3d& x) const override;
+  bool blocks(const Vec3d& a, const Vec3d& b) const override;
+  /// False for shapes that are thick if they are large: sphere, plane, capsule, torus, cylinder.
+  bool may_be_thin() const override;
+  bool moved() const override { return moved_; }
+
  private:
+  Status deform(const DeformingForm& form, const Pose& before);
+  void bound_body(const Box& body);
+  Vec3d rigid_velocity(const Vec3d& x) const;
+  double painted(const Parameter<double>& p, double otherwise, int triangle, const Vec3d& barycentric) const;
+  ClosestPoint closest(const Vec3d& x) const;
+
   Form form_;
   Motion motion_;
   Parameter<double> friction_, restitution_;
-  double begin_ = 0, end_ = 0, frame_ = 0;
+  double begin_ = 0, end_ = 0;
+  double friction_now_ = 0, restitution_now_ = 0;
   std::vector<MotionPiece> pieces_;
-  Box swept_;
-  bool turning_ = false;
+  Pose begin_pose_, end_pose_;
+  Box bounds_, swept_;
+  bool known_ = false, moving_ = false, turning_ = false, moved_ = true;
+  std::vector<Vec3d> begin_places_, end_places_;  // of a deforming mesh's vertices
+  double places_at_ = 0;                          // time of end_places_
 };
 
 class Catalog;

@@ -35,6 +35,7 @@ class GravityForce final : public Force {
     for (std::size_t i = 0; i < b.count; ++i) b.ax[i] += g.x, b.ay[i] += g.y, b.az[i] += g.z;
   }
   bool uses_position() const override { return false; }
+  bool uniform() const override { return true; }
   double potential(const Vec3d& x) const override { return -dot(g_, x); }
 
  private:

@@ -6,6 +6,7 @@
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
 #include "phenomena/common/ballistics.h"
+#include "phenomena/common/particle_audit.h"
 
 namespace aegir {
 namespace {
@@ -69,6 +70,12 @@ ParticleObject::ParticleObject(std::string path, double spacing, const Partition
   particles_.declare(particle::mass);
   particles_.declare(particle::age);
   state().add("particles", particles_).record("next_id", &next_id_);
+}
+
+ObjectAudit ParticleObject::audit(Exec& exec) {
+  const ObjectAudit a = audit_particles(exec, particles_, forces_);
+  max_speed_ = a.max_speed;
+  return a;
 }
 
 void ParticleObject::add_force(std::unique_ptr<Force> force) { forces_.push_back(std::move(force)); }

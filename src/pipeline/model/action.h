@@ -63,6 +63,8 @@ class Force : public Action {
   virtual bool implicit() const { return false; }
   /// Whether accumulate() looks at positions; the block has none (null) if no force does.
   virtual bool uses_position() const { return true; }
+  /// Whether it is the same for all elements; the block then holds one, without position and velocity.
+  virtual bool uniform() const { return false; }
   /// Energy per mass at a place, for the audit; 0 for what has no potential.
   virtual double potential(const Vec3d&) const { return 0; }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,7 @@ struct ObjectAudit {
   Vec3d momentum, angular_momentum;
   double kinetic_energy = 0, potential_energy = 0;
   double max_speed = 0;
+  std::vector<std::pair<const char*, double>> more;  ///< what only some Objects know: "volume_drift", "removed"
   std::string not_finite;  ///< name of a channel that holds NaN or infinity; empty if all is well
 };
 

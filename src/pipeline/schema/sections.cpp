@@ -58,11 +58,30 @@ void describe(Schema<InputSettings>& s) {
           "per frame.");
   s.shorthand("file");
   s.field("motion", &InputSettings::motion)
-      .choices({{"static", InputMotion::static_, "It does not move."},
-                {"rigid", InputMotion::rigid, "Keyed transforms of the file move it."},
-                {"deforming", InputMotion::deforming,
-                 "Every vertex moves by itself, one file per frame or a deformation file."}})
+      .choices(
+          {{"static", InputMotion::static_, "It does not move."},
+           {"rigid", InputMotion::rigid,
+            "Keyed transforms of a glTF file (.glb, .gltf) move it as one body; time zero of the file is the first "
+            "frame of the run."},
+           {"deforming", InputMotion::deforming,
+            "Every vertex moves by itself: one file per frame, or one mesh and a `deformation`. Vertices go straight "
+            "from frame to frame, rest before the first and after the last, and are as many and joined in the same "
+            "way in all of them."}})
       .doc("What it does over time.");
+  s.field("deformation", &InputSettings::deformation)
+      .doc(
+          "MDD or PC2 file that moves the vertices of a `file` in .obj or .ply, in the order of that file. MDD counts "
+          "seconds from the first frame of the run, PC2 counts frames.");
+  s.field("offset", &InputSettings::offset)
+      .soft(-100, 100)
+      .doc(
+          "Frames by which all motion of the file comes later; files that count time from frame 0 take minus the first "
+          "frame of the run.");
+  s.check([](const InputSettings& v) {
+    if (v.deformation && v.motion != InputMotion::deforming)
+      return std::string("a 'deformation' needs 'motion: deforming'");
+    return std::string();
+  });
 }
 
 }  // namespace aegir

@@ -2,10 +2,11 @@
 //
 //   timeline: {fps: 24, frames: [1001, 1120], substeps: {cfl: 3, max: 8}, checkpoint: {every: 10 min, keep: 3}}
 //   scene: {up: y, metres_per_unit: 1}
-//   inputs: {statue: {file: geo/statue.glb, motion: rigid}}
+//   inputs: {statue: {file: geo/statue.glb, motion: rigid}, flag: {file: geo/flag.$F4.ply, motion: deforming}}
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "pipeline/schema/schema.h"
 
@@ -55,10 +56,12 @@ void describe(Schema<Scene>& s);
 /// What an input does over time.
 enum class InputMotion { static_, rigid, deforming };
 
-/// One file that the setup reads.
+/// One file, or one sequence of files, that the setup reads.
 struct InputSettings {
   FilePath file;
   InputMotion motion = InputMotion::static_;
+  std::optional<FilePath> deformation;
+  double offset = 0;  ///< frames
 };
 void describe(Schema<InputSettings>& s);
 

@@ -1,0 +1,50 @@
+#include "benchmarks/liquid_scene.h"
+
+#include <fmt/format.h>
+
+#include "phenomena/common/register.h"
+#include "phenomena/liquid/register.h"
+#include "pipeline/schedule/simulation.h"
+#include "pipeline/schema/catalog.h"
+
+namespace aegir::bench {
+
+LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
+  Catalog catalog;
+  register_common(catalog);
+  register_liquid(catalog);
+  Messages messages;
+  const std::string text = fmt::format(
+      "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\nsetup:\n  - gravity: earth\n"
+      "  - domain: box\n    box: {{min: [0, 0, 0], max: [2, 1, 1]}}\n    limits: {{sides: wall, bottom: wall, top: "
+      "wall}}\n"
+      "  - hybrid: water\n    voxel_size: {}\n    transfer: {}\n"
+      "    fill: {{shape: {{kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}}}}\n  - pressure: p\n{}",
+      scene.last_frame, 2.0 / scene.cells, scene.transfer, scene.more);
+  auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
+  AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
+  auto made = Simulation::create(std::move(*setup), exec, messages);
+  AEGIR_ASSERT(made, "the benchmark's simulation is wrong");
+  Simulation& simulation = **made;
+  AEGIR_ASSERT(simulation.start(), "the benchmark did not start");
+  LiquidRun run;
+  while (!simulation.finished() && run.steps < scene.max_steps) {
+    const bool counted = simulation.frame() >= scene.first_frame - 1;
+    Stopwatch watch;
+    const auto report = simulation.advance();
+    const double seconds = watch.seconds();
+    AEGIR_ASSERT(report, "a step of the benchmark failed");
+    if (!counted) continue;
+    run.particles = report->objects.front().second.particles;
+    ++run.steps;
+    run.seconds += seconds, run.simulated += report->dt, run.particle_steps += static_cast<double>(run.particles);
+    for (const auto& s : report->solves) run.iterations += s.iterations;
+    for (const auto& [name, e] : report->tasks) {
+      auto& sum = run.tasks[name];
+      sum.seconds += e.seconds, sum.bytes += e.bytes, sum.calls += e.calls;
+    }
+  }
+  return run;
+}
+
+}  // namespace aegir::bench

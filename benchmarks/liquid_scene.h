@@ -1,0 +1,31 @@
+// The dam break as a benchmark runs it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "domain/exec.h"
+
+namespace aegir::bench {
+
+struct LiquidScene {
+  int cells = 128;  ///< along the box
+  std::string transfer = "flip";
+  std::string more = {};  ///< further nodes of the setup
+  int first_frame = 6, last_frame = 10;
+  int max_steps = 1 << 30;
+};
+
+/// What a run of some frames cost.
+struct LiquidRun {
+  std::int64_t particles = 0;
+  int steps = 0;
+  double seconds = 0, simulated = 0, particle_steps = 0, iterations = 0;
+  std::map<std::string, Profile::Entry> tasks;
+  std::size_t memory = 0;
+};
+
+/// Runs up to `first_frame` untimed, then times the steps of the frames up to `last_frame`.
+LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene);
+
+}  // namespace aegir::bench

@@ -1,0 +1,320 @@
+#include "geometry/deforming_tree.h"
+
+#include <numbers>
+#include <utility>
+
+#include "geometry/triangle.h"
+#include "parallel/threads.h"
+
+namespace aegir {
+namespace {
+
+constexpr double most_cost_growth = 2;  // boxes may grow this much before the triangles are sorted anew
+constexpr int subtree_count = 64;
+
+float rounded_down(double v) { return std::nextafter(static_cast<float>(v), -std::numeric_limits<float>::infinity()); }
+float rounded_up(double v) { return std::nextafter(static_cast<float>(v), std::numeric_limits<float>::infinity()); }
+
+struct Sortable {
+  float middle[3];
+  int triangle;
+};
+
+}  // namespace
+
+DeformingTree::DeformingTree(std::span<const Vec3i> triangles, std::span<const std::uint8_t> solid,
+                             std::span<const Vec3d> rest)
+    : triangles_(triangles), solid_(solid) {
+  const int count = static_cast<int>(triangles.size());
+  any_solid_ = std::find(solid.begin(), solid.end(), 1) != solid.end();
+  rest_order_.resize(triangles.size());
+  for (int i = 0; i < count; ++i) rest_order_[i] = i;
+  sort(rest, rest_order_);
+  nodes_.reserve(2 * triangles.size());
+  shape(0, count);
+  nodes_.shrink_to_fit();
+  if (any_solid_) clusters_.resize(nodes_.size());
+  // The roots of about `subtree_count` subtrees of equal size.
+  const int largest = std::max(count / subtree_count, 2 * leaf_size);
+  std::vector<int> open{0};
+  while (!open.empty()) {
+    const int n = open.back();
+    open.pop_back();
+    if (nodes_[n].right == 0 || nodes_[n].last - nodes_[n].first <= largest) {
+      subtrees_.push_back(n);
+    } else {
+      tops_.push_back(n);
+      open.push_back(nodes_[n].right), open.push_back(n + 1);
+    }
+  }
+  order_ = &rest_order_;
+  update(rest, rest);
+  rest_cost_ = cost_;
+}
+
+int DeformingTree::shape(int first, int last) {
+  const int index = static_cast<int>(nodes_.size());
+  nodes_.emplace_back();
+  nodes_[index].first = first, nodes_[index].last = last;
+  if (last - first > leaf_size) {
+    shape(first, (first + last) / 2);
+    nodes_[index].right = shape((first + last) / 2, last);
+  }
+  return index;
+}
+
+void DeformingTree::sort(std::span<const Vec3d> positions, std::vector<int>& order) const {
+  Box all;
+  for (const Vec3d& p : positions) all.add(p);
+  const Vec3d origin = all.center();
+  std::vector<Sortable> items(triangles_.size());
+  parallel_for(0, items.size(), 8192, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Vec3i t = triangles_[i];
+      const Vec3d m = (positions[t.x] + positions[t.y] + positions[t.z]) / 3 - origin;
+      items[i] = {{static_cast<float>(m.x), static_cast<float>(m.y), static_cast<float>(m.z)}, static_cast<int>(i)};
+    }
+  });
+  // Level by level, each range on its own.
+  std::vector<std::pair<int, int>> ranges{{0, static_cast<int>(items.size())}};
+  while (!ranges.empty()) {
+    parallel_for(0, ranges.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r) {
+        const auto [first, last] = ranges[r];
+        float low[3], high[3];
+        for (int k = 0; k < 3; ++k) low[k] = high[k] = items[first].middle[k];
+        for (int i = first; i < last; ++i)
+          for (int k = 0; k < 3; ++k)
+            low[k] = std::min(low[k], items[i].middle[k]), high[k] = std::max(high[k], items[i].middle[k]);
+        const float size[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+        const int axis = size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
+        std::nth_element(items.begin() + first, items.begin() + (first + last) / 2, items.begin() + last,
+                         [axis](const Sortable& a, const Sortable& b) {
+                           return a.middle[axis] != b.middle[axis] ? a.middle[axis] < b.middle[axis]
+                                                                   : a.triangle < b.triangle;
+                         });
+      }
+    });
+    std::vector<std::pair<int, int>> halves;
+    for (const auto& [first, last] : ranges)
+      for (const auto& half : {std::pair(first, (first + last) / 2), std::pair((first + last) / 2, last)})
+        if (half.second - half.first > leaf_size) halves.push_back(half);
+    ranges = std::move(halves);
+  }
+  order.resize(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) order[i] = items[i].triangle;
+}
+
+void DeformingTree::update(std::span<const Vec3d> begin, std::span<const Vec3d> end) {
+  begin_ = begin, end_ = end;
+  bounds_[0] = bounds_[1] = {};
+  for (const Vec3d& p : begin) bounds_[0].add(p);
+  for (const Vec3d& p : end) bounds_[1].add(p);
+  center_ = bounds_[1].center();
+  order_ = &rest_order_;
+  refit();
+  if (rest_cost_ > 0 && cost_ > most_cost_growth * rest_cost_) {
+    sort(end, own_order_);
+    order_ = &own_order_;
+    refit();
+  }
+}
+
+void DeformingTree::refit() {
+  std::vector<double> cost(subtrees_.size());
+  parallel_for(0, subtrees_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) cost[i] = refit(subtrees_[i]);
+  });
+  double sum = 0;
+  for (const double c : cost) sum += c;
+  const auto half_surface = [&](int node) {
+    const float* low = nodes_[node].low[1];
+    const float* high = nodes_[node].high[1];
+    const double x = high[0] - low[0], y = high[1] - low[1], z = high[2] - low[2];
+    return x * y + y * z + z * x;
+  };
+  for (std::size_t i = tops_.size(); i-- > 0;) {
+    Node& n = nodes_[tops_[i]];
+    const Node &a = nodes_[tops_[i] + 1], &b = nodes_[n.right];
+    for (int t = 0; t < 2; ++t)
+      for (int k = 0; k < 3; ++k)
+        n.low[t][k] = std::min(a.low[t][k], b.low[t][k]), n.high[t][k] = std::max(a.high[t][k], b.high[t][k]);
+    if (any_solid_) cluster_join(tops_[i]);
+    sum += half_surface(tops_[i]);
+  }
+  const double root = half_surface(0);
+  cost_ = root > 0 ? sum / root : 0;
+}
+
+double DeformingTree::refit(int node) {
+  Node& n = nodes_[node];
+  double sum = 0;
+  if (n.right == 0) {
+    fit_leaf(node);
+    if (any_solid_) cluster_leaf(node);
+  } else {
+    sum = refit(node + 1) + refit(n.right);
+    const Node &a = nodes_[node + 1], &b = nodes_[n.right];
+    for (int t = 0; t < 2; ++t)
+      for (int k = 0; k < 3; ++k)
+        n.low[t][k] = std::min(a.low[t][k], b.low[t][k]), n.high[t][k] = std::max(a.high[t][k], b.high[t][k]);
+    if (any_solid_) cluster_join(node);
+  }
+  const double x = n.high[1][0] - n.low[1][0], y = n.high[1][1] - n.low[1][1], z = n.high[1][2] - n.low[1][2];
+  return sum + x * y + y * z + z * x;
+}
+
+void DeformingTree::fit_leaf(int node) {
+  Node& n = nodes_[node];
+  for (int time = 0; time < 2; ++time) {
+    const auto& p = time == 0 ? begin_ : end_;
+    Vec3d low(std::numeric_limits<double>::infinity()), high(-std::numeric_limits<double>::infinity());
+    for (int i = n.first; i < n.last; ++i) {
+      const Vec3i t = triangles_[(*order_)[i]];
+      low = min(low, min(p[t.x], min(p[t.y], p[t.z]))), high = max(high, max(p[t.x], max(p[t.y], p[t.z])));
+    }
+    for (int k = 0; k < 3; ++k) {
+      n.low[time][k] = rounded_down(low[k] - center_[k]);
+      n.high[time][k] = rounded_up(high[k] - center_[k]);
+    }
+  }
+}
+
+void DeformingTree::cluster_leaf(int node) {
+  const Node& n = nodes_[node];
+  Cluster& c = clusters_[node];
+  Vec3d corner[leaf_size][3], vector[leaf_size], weighted, sum;
+  int count = 0;
+  double area = 0;
+  for (int i = n.first; i < n.last; ++i) {
+    const int triangle = (*order_)[i];
+    if (!solid_[triangle]) continue;
+    for (int k = 0; k < 3; ++k) corner[count][k] = end_[triangles_[triangle][k]] - center_;
+    vector[count] = cross(corner[count][1] - corner[count][0], corner[count][2] - corner[count][0]) * 0.5;
+    const double a = length(vector[count]);
+    area += a, sum += vector[count];
+    weighted += (corner[count][0] + corner[count][1] + corner[count][2]) * (a / 3);
+    ++count;
+  }
+  c = {};
+  c.area = area;
+  c.center = area > 0 ? weighted / area : count > 0 ? corner[0][0] : Vec3d{};
+  double moment[3][3]{}, second[3][6]{}, radius2 = 0;
+  for (int i = 0; i < count; ++i) {
+    // The mean of offset_j offset_k over a triangle is (sum over corners of v_j v_k + 9 m_j m_k) / 12, m: centroid.
+    Vec3d v[4];
+    for (int k = 0; k < 3; ++k) v[k] = corner[i][k] - c.center, radius2 = std::max(radius2, dot(v[k], v[k]));
+    v[3] = v[0] + v[1] + v[2];
+    double product[6]{};
+    for (const Vec3d& o : v) {
+      const double of_this[6] = {o.x * o.x, o.y * o.y, o.z * o.z, o.x * o.y, o.x * o.z, o.y * o.z};
+      for (int k = 0; k < 6; ++k) product[k] += of_this[k] / 12;
+    }
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 3; ++b) moment[a][b] += v[3][a] / 3 * vector[i][b];
+      for (int k = 0; k < 6; ++k) second[a][k] += vector[i][a] * product[k];
+    }
+  }
+  c.radius2 = rounded_up(radius2);
+  for (int a = 0; a < 3; ++a) {
+    c.vector[a] = static_cast<float>(sum[a]);
+    for (int b = 0; b < 3; ++b) c.moment[a][b] = static_cast<float>(moment[a][b]);
+    for (int k = 0; k < 6; ++k) c.second[a][k] = static_cast<float>(second[a][k]);
+  }
+}
+
+// Moments about another centre, with o' = o + d:  M' = M + d A,  C'_ijk = C_ijk + M_ji d_k + M_ki d_j + A_i d_j d_k
+// A: vector, M: moment, C: second
+void DeformingTree::cluster_join(int node) {
+  constexpr int first[6] = {0, 1, 2, 0, 0, 1}, other[6] = {0, 1, 2, 1, 2, 2};
+  const Cluster* child[2] = {&clusters_[node + 1], &clusters_[nodes_[node].right]};
+  Cluster c{};
+  c.area = child[0]->area + child[1]->area;
+  c.center =
+      c.area > 0 ? (child[0]->center * child[0]->area + child[1]->center * child[1]->area) / c.area : child[0]->center;
+  double radius = 0;
+  for (const Cluster* o : child) {
+    if (!(o->area > 0)) continue;
+    const Vec3d d = o->center - c.center;
+    radius = std::max(radius, length(d) + std::sqrt(static_cast<double>(o->radius2)));
+    for (int a = 0; a < 3; ++a) {
+      c.vector[a] += o->vector[a];
+      for (int b = 0; b < 3; ++b) c.moment[a][b] += static_cast<float>(o->moment[a][b] + d[a] * o->vector[b]);
+      for (int s = 0; s < 6; ++s) {
+        const int j = first[s], k = other[s];
+        c.second[a][s] += static_cast<float>(o->second[a][s] + o->moment[j][a] * d[k] + o->moment[k][a] * d[j] +
+                                             o->vector[a] * d[j] * d[k]);
+      }
+    }
+  }
+  // The box may be tighter than the children's balls.
+  double corner2 = 0;
+  for (int k = 0; k < 3; ++k) {
+    const double reach = std::max(c.center[k] - nodes_[node].low[1][k], nodes_[node].high[1][k] - c.center[k]);
+    corner2 += reach * reach;
+  }
+  c.radius2 = rounded_up(std::min(radius * radius, corner2));
+  clusters_[node] = c;
+}
+
+// w = sum over triangles of A n . F(p - x) / (4 pi) with F(r) = r / |r|^3, expanded to second order about the centre:
+// A n . r / |r|^3 + M : (I / |r|^3 - 3 r r^T / |r|^5) + 1/2 C : (15 r r r / |r|^7 - 3 sym(I r) / |r|^5)
+// r: from x to the centre, M and C: first and second moments                      [Barill et al. 2018, section 4]
+double DeformingTree::far_field(const Cluster& c, const Vec3d& r, double r2) {
+  const double inverse2 = 1 / r2, inverse3 = inverse2 * std::sqrt(inverse2);
+  const Vec3d area(c.vector[0], c.vector[1], c.vector[2]);
+  double trace = 0, along = 0, cubic = 0, linear = 0;
+  for (int a = 0; a < 3; ++a) {
+    const float* s = c.second[a];
+    trace += c.moment[a][a];
+    along += r[a] * (c.moment[a][0] * r.x + c.moment[a][1] * r.y + c.moment[a][2] * r.z);
+    cubic += r[a] * (s[0] * r.x * r.x + s[1] * r.y * r.y + s[2] * r.z * r.z +
+                     2 * (s[3] * r.x * r.y + s[4] * r.x * r.z + s[5] * r.y * r.z));
+    linear += r[a] * (s[0] + s[1] + s[2]);  // C_kii r_k
+  }
+  // 2 C_iik r_k
+  linear += 2 * (r.x * (c.second[0][0] + c.second[1][3] + c.second[2][4]) +
+                 r.y * (c.second[0][3] + c.second[1][1] + c.second[2][5]) +
+                 r.z * (c.second[0][4] + c.second[1][5] + c.second[2][2]));
+  const double first = dot(area, r) + trace - 3 * along * inverse2;
+  const double second = 0.5 * inverse2 * (15 * cubic * inverse2 - 3 * linear);
+  return (first + second) * inverse3 / (4 * std::numbers::pi);
+}
+
+double DeformingTree::winding(const Vec3d& world, double far_ratio) const {
+  if (!any_solid_) return 0;
+  const Vec3d x = world - center_;
+  const double far_ratio2 = far_ratio * far_ratio;
+  double sum = 0;
+  int stack[64];
+  int top = 0;
+  stack[top++] = 0;
+  while (top > 0) {
+    const int index = stack[--top];
+    const Cluster& c = clusters_[index];
+    if (!(c.area > 0)) continue;
+    const Vec3d r = c.center - x;
+    const double r2 = dot(r, r);
+    const Node& n = nodes_[index];
+    if (r2 > far_ratio2 * c.radius2 && r2 > 0) {
+      sum += far_field(c, r, r2);
+    } else if (n.right == 0) {
+      for (int i = n.first; i < n.last; ++i) {
+        const int triangle = (*order_)[i];
+        const Vec3i t = triangles_[triangle];
+        if (solid_[triangle]) sum += solid_angle_fraction(world, end_[t.x], end_[t.y], end_[t.z]);
+      }
+    } else {
+      stack[top++] = n.right;
+      stack[top++] = index + 1;
+    }
+  }
+  return sum;
+}
+
+std::size_t DeformingTree::memory_bytes() const {
+  return nodes_.capacity() * sizeof(Node) + clusters_.capacity() * sizeof(Cluster) +
+         (rest_order_.capacity() + own_order_.capacity()) * sizeof(int);
+}
+
+}  // namespace aegir

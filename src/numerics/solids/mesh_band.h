@@ -1,0 +1,102 @@
+// Distances of grid nodes near a mesh, drawn triangle by triangle: for meshes that are new every substep, where asking
+// a search tree node by node would cost more than everything else.
+//
+//   const MeshBand band(solid.triangles(), spacing, buckets);
+//   band.load(key, nodes);            // nodes -1 … 8 of a bucket
+//
+// Every triangle is compared with the corners of the cells that its box touches, so nodes up to one cell from the mesh
+// know their distance. From node to node this bounds the others' distances, and within its bound each looks through the
+// cells around it. Exact in the whole band: what a node gets depends on its place and the mesh alone, not on the
+// buckets asked for, threads or ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/grid/bucket_key.h"
+#include "numerics/solids/solid.h"
+
+namespace aegir {
+
+/// Nodes -1 … 8 of a bucket along each axis, z fastest.
+inline constexpr int node_side = bucket_size + 2;
+constexpr int node_at(int i, int j, int k) { return ((i + 1) * node_side + j + 1) * node_side + k + 1; }
+template <class T>
+using Nodes = std::array<T, node_side * node_side * node_side>;
+
+/// The 26 neighbours of a node: six along axes first, then the others.
+struct NodeStep {
+  int x, y, z, index;
+  double way;  ///< in cells
+};
+constexpr std::array<NodeStep, 26> node_steps() {
+  std::array<NodeStep, 26> steps{};
+  std::size_t count = 0;
+  constexpr std::array<double, 4> way{0, 1, 1.4142135623730951, 1.7320508075688772};
+  for (int axes = 1; axes <= 3; ++axes)
+    for (int n = 0; n < 27; ++n)
+      if (const Vec3i o = neighbour_offset(n); o.x * o.x + o.y * o.y + o.z * o.z == axes)
+        steps[count++] = {o.x, o.y, o.z, (o.x * node_side + o.y) * node_side + o.z,
+                          way[static_cast<std::size_t>(axes)]};
+  return steps;
+}
+
+/// What a band knows of a bucket's nodes.
+struct BandNodes {
+  Nodes<double> distance;        ///< cells, unsigned, at most solid_band
+  Nodes<std::int32_t> triangle;  ///< the closest; -1: none in the band
+};
+
+class MeshBand {
+ public:
+  /// Draws the mesh around some buckets of level 0. The mesh must outlive the band.
+  MeshBand(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets);
+
+  /// Nodes of one of those buckets; false where the mesh is farther away than the band everywhere.
+  bool load(const BucketKey& key, BandNodes& nodes) const;
+
+  /// Distance in cells of a place, given in cells, from one triangle.
+  double distance(std::int32_t triangle, const Vec3d& cells) const;
+  /// Velocity of the place of a triangle that is closest to a place given in cells; only for meshes with `before`.
+  Vec3d velocity(std::int32_t triangle, const Vec3d& cells) const;
+  bool has_velocity() const { return !mesh_.before.empty(); }
+
+ private:
+  struct Listed {
+    Vec3f middle;  // of a disc around the triangle, in cells from the bucket's first node
+    float radius;
+    Vec3f normal;
+    std::int32_t triangle;
+  };
+  struct Bucket {
+    BucketKey key;
+    std::array<std::int32_t, 27> around;
+    std::array<double, bucket_cells> distance;        // exact up to 1; a bound beyond until it is settled
+    std::array<std::int32_t, bucket_cells> triangle;  // the closest; of nodes with a bound, a close one
+    std::array<std::uint32_t, bucket_cells + 1> first;
+    std::vector<Listed> listed;             // triangles by the cells that their boxes touch
+    std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
+    bool any = false;                       // some node is bounded
+  };
+  int find(const Vec3i& coord) const;
+  std::array<Vec3d, 3> corners(std::int32_t triangle) const;
+  void bin(std::vector<std::uint32_t>& first, std::vector<std::int32_t>& triangles) const;
+  void draw(Bucket& bucket, std::span<const std::int32_t> triangles) const;
+  void list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const;
+  bool near_mesh(const Bucket& bucket) const;
+  void gather(const Bucket& bucket, BandNodes& nodes) const;
+  void bound_neighbours();
+  template <class Visit>
+  void visit_around(const Bucket& bucket, const Vec3i& node, const double& reach, Visit visit) const;
+  void settle(Bucket& bucket) const;
+
+  SolidTriangles mesh_;
+  double spacing_;
+  std::vector<Bucket> buckets_;
+  std::unordered_map<std::uint64_t, std::int32_t> index_;  // looked up, never walked
+};
+
+}  // namespace aegir

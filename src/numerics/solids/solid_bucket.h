@@ -1,0 +1,48 @@
+// Solids as one bucket sees them. A function of the bucket's place and the solids alone, so it can be kept, and is the
+// same whichever rank works it out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "domain/grid/bucket_key.h"
+#include "numerics/solids/solid.h"
+
+namespace aegir {
+
+/// Node distances are exact up to this many cells from a surface (from meshes that are drawn, up to two), and held at
+/// it beyond.
+inline constexpr double solid_band = 3;
+/// Face areas below this are closed.
+inline constexpr double least_open_area = 1e-3;
+/// Nodes this close to a surface, in cells, lie on it: what rounding may do to a plane that is meant to hold a face.
+inline constexpr double on_surface = 2e-7;
+
+class MeshBand;
+
+/// A solid and what SolidGrid remembers of it.
+struct ListedSolid {
+  const Solid* solid = nullptr;
+  Box bounds;
+  bool thin = false;
+  const MeshBand* band = nullptr;  ///< distances that were drawn already
+};
+
+/// What a bucket's channels hold where a solid is near, in their layout.
+struct SolidBlock {
+  std::array<float, bucket_cells> distance;                                  ///< at lower corners, cells
+  std::array<std::array<float, bucket_cells>, 3> area;                       ///< of lower faces
+  std::unique_ptr<std::array<std::array<float, bucket_cells>, 3>> velocity;  ///< none: all zero
+  std::array<std::uint16_t, bucket_cells> nearest;           ///< number of the solid closest to each cell
+  std::array<std::uint64_t, bucket_cells / 64> near_thin{};  ///< cells that a solid marked thin comes close to
+  bool cut = false;                                          ///< some face is closed or cut
+  bool any_near = false;                                     ///< near_thin holds a cell
+  bool separates = false;                                    ///< a sheet keeps two neighbouring cells apart
+};
+
+/// Works out a bucket; nothing where all solids are far away.
+std::unique_ptr<SolidBlock> evaluate_bucket(std::span<const ListedSolid> solids, const BucketKey& key, double spacing);
+
+}  // namespace aegir

@@ -1,0 +1,110 @@
+// Solids on the grid: distances at nodes, open shares and velocities of faces, sheets thinner than a cell.
+//
+//   SolidGrid solids;                                            // lives as long as the Object
+//   solids.update(exec, volume, list, walls, {distance, area, velocity});   // each substep, after the grid has moved
+//   constrain_velocity(exec, volume, solids, velocity, …);       // wall_velocity.h
+//
+// Node distance (cells): the least over all solids, exact up to three cells from a surface and held there beyond
+// (meshes that change every substep: exact up to two, mesh_band.h); buckets far from all solids keep the background.
+// Face area: from the four node distances (face_area.h). Face velocity (m/s): that of the nearest solid along the
+// face's axis, on faces up to about 1.5 cells outside and 2.5 inside it.
+//
+// Sheets. Node distances do not see what lies between two nodes. Where a solid may be thin, every cell has a place to
+// stand outside the solid: its centre, or else its corner that is farthest outside. A face is closed if the solid
+// blocks the way between the places of its two cells, so a chain of cells joined by open faces is a chain of free
+// segments: whatever a segment cannot pass, no path of cells passes.
+//
+// What does not change is kept: an update works out buckets that are new, and buckets near solids that moved. The three
+// channels belong to SolidGrid: nobody else writes them. They may be Keep::scratch, and better are.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "domain/exec.h"
+#include "domain/volume/discrete_volume.h"
+#include "numerics/barrier.h"
+#include "numerics/solids/solid.h"
+
+namespace aegir {
+
+/// The limits of a domain: the solid is what lies beyond its closed sides.
+struct Walls {
+  Box box;
+  std::array<bool, 6> closed{true, true, true, true, true, true};  ///< -x +x -y +y -z +z
+  double friction = 0;                                             ///< Coulomb's coefficient
+};
+
+/// Where solids are written; read by nobody during the update.
+struct SolidChannels {
+  NodeChannel<float> distance;  ///< cells, negative inside; background: far away
+  FaceChannel<float> area;      ///< open share [0, 1]; background 1
+  FaceChannel<float> velocity;  ///< m/s along the face's axis; background 0
+};
+
+struct SolidBlock;
+struct ListedSolid;
+class MeshBand;
+
+class SolidGrid : public Barrier {
+ public:
+  SolidGrid();
+  ~SolidGrid() override;
+  SolidGrid(const SolidGrid&) = delete;
+  SolidGrid& operator=(const SolidGrid&) = delete;
+
+  /// Brings the channels (written, no halo) to the end of this substep. Solids must live until the next update, which
+  /// is told of the same ones in the same order, or starts anew. Collective.
+  void update(Exec& exec, DiscreteVolume& volume, std::span<const Solid* const> solids,
+              const std::optional<Walls>& walls, const SolidChannels& channels);
+
+  bool near(int bucket, int cell) const override;
+  bool near(int bucket) const override;
+  bool blocks(const Vec3d& a, const Vec3d& b) const override;
+
+  /// Whether any face of the bucket is closed or cut.
+  bool cut(int bucket) const;
+  /// Local buckets with closed or cut faces, or with solids up to solid_band cells away.
+  std::span<const int> touched() const { return touched_; }
+  /// Friction coefficient of the solid closest to a cell of a touched bucket, 0 in others.
+  double friction(int bucket, int cell) const;
+
+  /// Whether any solid has a velocity anywhere in the grid, on any rank.
+  bool moving() const { return moving_; }
+
+  /// How many buckets the last update worked out.
+  int evaluated() const { return evaluated_; }
+  std::size_t memory_bytes() const;
+
+ private:
+  class WallSolid;
+  const SolidBlock* block(int bucket) const;
+  void list_solids(std::span<const Solid* const> solids, const std::optional<Walls>& walls);
+  void follow_topology(std::shared_ptr<const Topology> topology);
+  std::vector<int> outdated() const;
+  std::vector<std::unique_ptr<MeshBand>> draw_meshes(std::span<const int> work);
+  void write(DiscreteVolume& volume, const SolidChannels& channels, std::span<const int> buckets) const;
+  void share_thin(Exec& exec);
+
+  struct Changing {
+    bool moved = true;  // in the last update
+    bool now = true;    // in this one
+    Box before;         // bounds in the last update
+  };
+  std::vector<ListedSolid> list_;   // walls last
+  std::vector<Changing> changing_;  // as list_
+  std::unique_ptr<WallSolid> wall_;
+  std::shared_ptr<const Topology> topology_;
+  std::vector<std::unique_ptr<SolidBlock>> blocks_;  // of local buckets; none: all solids are far
+  std::vector<std::uint8_t> known_;                  // the block, or its absence, is up to date
+  std::vector<std::uint8_t> stale_;                  // the channels may hold something else than the background
+  std::vector<std::uint8_t> thin_;                   // a sheet separates cells here or in a neighbour
+  std::vector<int> touched_;
+  int evaluated_ = 0;
+  bool moving_ = false;
+};
+
+}  // namespace aegir

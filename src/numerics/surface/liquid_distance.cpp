@@ -1,0 +1,393 @@
+#include "numerics/surface/liquid_distance.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "domain/for_each_bucket.h"
+#include "numerics/surface/cell_counts.h"
+#include "numerics/surface/cells_around.h"
+#include "numerics/surface/mean_offset.h"
+#include "numerics/surface/near_solids.h"
+#include "numerics/surface/offset_table.h"
+
+namespace aegir {
+namespace {
+
+using Line = Row<float>;
+
+constexpr float deep = -OffsetTable::reach;
+constexpr float free_distance = 1.35f;  // of a solid that cuts less than half a percent of the weights
+constexpr float solid_reach = 2.5f;     // nodes nearer to a solid than this may belong to a cell that is not free
+
+/// Means of eight nodes: the distances of the centres of the cells (i, j, first) … (i, j, first + 7) to the nearest
+/// solid.
+template <class Tile>
+Line centre_distances(const Tile& nodes, int i, int j, int first = 0) {
+  const auto edge = [&](int x, int y) { return Line(nodes.line(x, y, first) + nodes.line(x, y, first + 1)); };
+  return ((edge(i, j) + edge(i, j + 1)) + (edge(i + 1, j) + edge(i + 1, j + 1))) * 0.125f;
+}
+
+void fill(float* values, float value) { std::fill_n(values, bucket_cells, value); }
+
+/// What is known around the cells of a bucket near solids; only cells of one side are looked at where sides are given.
+struct Surroundings {
+  const PaddedTile<float, 1>&nodes, &raw;
+  const Sides* sides;
+  int side;
+};
+
+class LiquidDistance {
+ public:
+  LiquidDistance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const LiquidDistanceChannels& channels,
+                 BufferPool* pool)
+      : exec_(exec),
+        particles_(particles),
+        volume_(volume),
+        topology_(volume.topology()),
+        channels_(channels),
+        outside_(channels.distance.background),
+        counts_(exec, particles, pool),
+        buckets_(static_cast<std::size_t>(topology_.total_count())) {
+    find_solids();
+    raw_ = PooledBuffer(buckets_ * bucket_bytes, pool);
+    if (any_solid_) free_ = PooledBuffer(buckets_ * bucket_bytes, pool);
+    if (any_solid_) filling_ = PooledBuffer(buckets_ * bucket_bytes, pool);
+  }
+
+  void run() {
+    Stopwatch watch;
+    evaluate();
+    exchange_halo(exec_.comm, topology_, raw_.data(), bucket_bytes);
+    if (any_solid_) exchange_halo(exec_.comm, topology_, free_.data(), bucket_bytes);
+    const auto bytes = 2 * std::int64_t{topology_.local_count()} * static_cast<std::int64_t>(bucket_bytes);
+    exec_.profile.kernel("distance from particles", watch.seconds(), bytes);
+    finish();
+  }
+
+ private:
+  static constexpr std::size_t bucket_bytes = bucket_cells * sizeof(float);
+
+  float* raw(int b) { return reinterpret_cast<float*>(raw_.data()) + static_cast<std::size_t>(b) * bucket_cells; }
+  float* free_cells(int b) {
+    return reinterpret_cast<float*>(free_.data()) + static_cast<std::size_t>(b) * bucket_cells;
+  }
+  float* filling(int b) {
+    return reinterpret_cast<float*>(filling_.data()) + static_cast<std::size_t>(b) * bucket_cells;
+  }
+  bool solid_near(int b) const { return any_solid_ && solid_[static_cast<std::size_t>(b)]; }
+
+  void find_solids();
+  void evaluate();
+  bool particles_near(int b) const;
+  void classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes, Around& around);
+  void offsets(int b, MeanOffset& mean);
+  void finish();
+  bool uniform(int b, const float* plane) const;
+  void limit(int b, float* out);
+  bool surface_near(int b) const;
+  void near_solids(int b, SurfaceFit& fit, float* out);
+  void continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, float* out);
+  float settle(float value, float filled, float distance, bool in_solid) const;
+
+  Exec& exec_;
+  ParticleSystem& particles_;
+  DiscreteVolume& volume_;
+  const Topology& topology_;
+  const LiquidDistanceChannels& channels_;
+  const float outside_;
+  CellCounts counts_;
+  std::size_t buckets_;
+  std::vector<std::uint8_t> solid_;    // per bucket: some cells may not be free
+  std::vector<std::uint8_t> surface_;  // per bucket: some cells are free and near the surface
+  bool any_solid_ = false;
+  // Distances as the particles tell them; the same where free and near the surface, not_free elsewhere; and how much of
+  // the open space around is filled, in buckets near solids, with a minus where the cell itself is empty.
+  PooledBuffer raw_, free_, filling_;
+};
+
+/// To be evaluated; stands in the raw distances between classify() and offsets().
+constexpr float wanted = 100.0f;
+
+void LiquidDistance::find_solids() {
+  if (!channels_.solid_distance) return;
+  solid_.assign(buckets_, 0);
+  auto nodes = volume_.read<Halo<2>>(*channels_.solid_distance);
+  nodes.prepare(exec_);
+  const float* plane = std::as_const(volume_).store(channels_.solid_distance->name).plane<float>(0);
+  parallel_for(0, buckets_, 32, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      const float* values = plane + b * bucket_cells;
+      Line nearest = load_row(values);
+      for (int c = 8; c < bucket_cells; c += 8) {
+        const Line row = load_row(values + c);
+        nearest = least(nearest, row);
+      }
+      for (int l = 0; l < 8; ++l) solid_[b] |= nearest[l] < solid_reach;
+    }
+  });
+  any_solid_ = std::any_of(solid_.begin(), solid_.end(), [](std::uint8_t s) { return s != 0; });
+  any_solid_ = exec_.comm.any(any_solid_);
+  surface_.assign(buckets_, 0);
+  std::fill(surface_.begin() + topology_.local_count(), surface_.end(), std::uint8_t{1});  // of ghosts nothing is known
+}
+
+bool LiquidDistance::particles_near(int b) const {
+  for (const int n : topology_.neighbours(b))
+    if (n >= 0 && particles_.count(n) > 0) return true;
+  return false;
+}
+
+/// Which cells are deep inside, which far outside, and which need their particles' mean: judged by the counts of the 27
+/// cells around. Their mean is nearer than 0.2 cells only if the surface is about a cell away.
+void LiquidDistance::classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes,
+                              Around& around) {
+  float* out = raw(b);
+  around.gather(count);
+  const float enough = 0.6f * 27 * counts_.typical();
+  for (int c = 0; c < bucket_cells; ++c) {
+    const float s = around.sum[c],
+                moment2 = around.x[c] * around.x[c] + around.y[c] * around.y[c] + around.z[c] * around.z[c];
+    const bool inside = s >= enough && moment2 <= 0.04f * s * s;
+    out[c] = s == 0 ? outside_ : inside ? deep : wanted;
+  }
+  if (!nodes) return;
+  // Near solids: the share of the open space around that is filled tells what is inside.
+  PaddedTile<float, 1> open;
+  float distance[bucket_cells];
+  const Line none{}, all = none + 1.0f;
+  for (int i = -1; i < 9; ++i)
+    for (int j = -1; j < 9; ++j) {
+      for (const int first : {-1, 1})
+        store_row(open.row(i, j) + first, least(greatest(centre_distances(*nodes, i, j, first) + 0.5f, none), all));
+      if (i >= 0 && i < 8 && j >= 0 && j < 8)
+        store_row(distance + cell_offset(i, j, 0), centre_distances(*nodes, i, j));
+    }
+  float particles[bucket_cells];
+  std::memcpy(particles, around.sum, sizeof particles);
+  around.gather(open);
+  float* filled = filling(b);
+  for (int c = 0; c < bucket_cells; ++c) {
+    const int i = c >> 6, j = (c >> 3) & 7, k = c & 7;
+    const float share = particles[c] / (std::max(around.sum[c], 0.5f) * counts_.typical());
+    const bool inside = share >= 0.5f && around.sum[c] > 2;  // too little open space tells nothing
+    if (distance[c] < free_distance && particles[c] > 0) out[c] = inside ? deep : wanted;
+    // An open cell that is itself empty may be above the surface under an overhang.
+    const bool empty = open(i, j, k) > 0.3f && count(i, j, k) < 0.3f * open(i, j, k) * counts_.typical();
+    filled[c] = empty ? -share : share;
+    free_cells(b)[c] = distance[c] < free_distance ? not_free : 0;
+  }
+}
+
+void LiquidDistance::offsets(int b, MeanOffset& mean) {
+  float* out = raw(b);
+  const OffsetTable& table = OffsetTable::get();
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      float* row = out + cell_offset(i, j, 0);
+      int low = 0, high = 7;
+      while (low < 8 && row[low] != wanted) ++low;
+      if (low == 8) continue;
+      while (row[high] != wanted) --high;
+      mean.row(b, i, j, low, high);
+      for (int k = low; k <= high; ++k) {
+        if (row[k] != wanted) continue;
+        const MeanOffset::Sums s = mean.around(k);
+        if (s.weight < 1e-9f) {
+          row[k] = outside_;
+          continue;
+        }
+        const Vec3f d = s.moment * (1 / s.weight), d2 = multiply(d, d);
+        const float a2 = (d2.x + d2.y) + d2.z;
+        row[k] = table.distance(a2, dot(d2, d2) / std::max(a2 * a2, 1e-20f));
+      }
+    }
+}
+
+void LiquidDistance::evaluate() {
+  std::optional<GridReadHalo<float, 1, Halo<2>>> nodes;
+  if (any_solid_ && channels_.open_area) volume_.read<Halo<4>>(*channels_.open_area).prepare(exec_);
+  if (any_solid_) nodes.emplace(volume_.read<Halo<2>>(*channels_.solid_distance));
+  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+    MeanOffset mean(particles_, counts_);
+    const auto around = std::make_unique<Around>();
+    PaddedTile<float, 1> count;
+    GridReadHalo<float, 1, Halo<2>>::View node_tile;
+    for (std::size_t at = begin; at < end; ++at) {
+      const int b = static_cast<int>(at);
+      if (!particles_near(b)) {
+        fill(raw(b), outside_);
+        if (any_solid_) fill(free_cells(b), not_free), fill(filling(b), 0);
+        continue;
+      }
+      load_tile<Halo<1>>(count, topology_, b, counts_.plane(), 0.0f);
+      if (solid_near(b))
+        nodes->load(node_tile, b);
+      else if (any_solid_)
+        fill(free_cells(b), 0), fill(filling(b), 1);
+      classify(b, count, solid_near(b) ? &node_tile.plane[0] : nullptr, *around);
+      offsets(b, mean);
+      if (!any_solid_) continue;
+      float *values = raw(b), *free = free_cells(b);
+      bool any = false;
+      for (int c = 0; c < bucket_cells; ++c) {
+        const bool tells = free[c] == 0 && values[c] > -1.0f && values[c] < 1.45f;
+        free[c] = tells ? values[c] : not_free, any |= tells;
+      }
+      surface_[at] = any;
+    }
+  });
+}
+
+/// Whether the bucket and the six beside it hold one and the same value.
+bool LiquidDistance::uniform(int b, const float* plane) const {
+  const float value = plane[static_cast<std::size_t>(b) * bucket_cells];
+  if (value != deep && value != outside_) return false;
+  for (const int n : {4, 10, 12, 13, 14, 16, 22}) {
+    const int other = topology_.neighbours(b)[static_cast<std::size_t>(n)];
+    if (other < 0) {
+      if (value != outside_) return false;
+      continue;
+    }
+    const float* values = plane + static_cast<std::size_t>(other) * bucket_cells;
+    for (int c = 0; c < bucket_cells; ++c)
+      if (values[c] != value) return false;
+  }
+  return true;
+}
+
+/// Slopes of at most one and no single cells of air.
+void LiquidDistance::limit(int b, float* out) {
+  const auto* plane = reinterpret_cast<const float*>(raw_.data());
+  if (uniform(b, plane)) return std::copy_n(raw(b), bucket_cells, out), void();
+  PaddedTile<float, 1> all, free;
+  load_tile<Star<1>>(all, topology_, b, plane, outside_);
+  if (any_solid_) load_tile<Star<1>>(free, topology_, b, reinterpret_cast<const float*>(free_.data()), not_free);
+  const auto outermost = [](const PaddedTile<float, 1>& t, int i, int j) {
+    return greatest(
+        greatest(greatest(t.line(i - 1, j), t.line(i + 1, j)), greatest(t.line(i, j - 1), t.line(i, j + 1))),
+        greatest(t.line(i, j, -1), t.line(i, j, 1)));
+  };
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Line beside = outermost(all, i, j), outer = any_solid_ ? outermost(free, i, j) : beside;
+      const Line own = least(all.line(i, j), beside);
+      store_row(out + cell_offset(i, j, 0), greatest(own, least(outer - 1, Line{} - 0.1f)));
+    }
+}
+
+/// What a cell near a solid becomes: the fitted plane, unless it makes liquid of nothing or air of a film.
+float LiquidDistance::settle(float value, float filled, float distance, bool in_solid) const {
+  if (distance > OffsetTable::reach) return in_solid ? outside_ : value;
+  const float plane = std::max(distance, deep);
+  if (plane < 0) {
+    const float evidence = std::clamp((std::abs(filled) - 0.03f) * 10, 0.0f, 1.0f);
+    return plane + (1 - evidence) * std::max(value - plane, 0.0f);
+  }
+  if (in_solid || (value == deep && filled < 0)) return plane;
+  const float doubt = std::clamp((plane - 0.4f) * 2.5f, 0.0f, 1.0f) * std::clamp(1 - 4 * value, 0.0f, 1.0f);
+  return plane + doubt * std::min(value - plane, 0.0f);
+}
+
+/// Whether there are free cells near the surface around the bucket.
+bool LiquidDistance::surface_near(int b) const {
+  bool any = false;
+  for (const int n : topology_.neighbours(b)) any |= n >= 0 && surface_[static_cast<std::size_t>(n)];
+  return any;
+}
+
+/// Cells that are not free: the plane that continues the surface nearby; else, in solids, what lies beside them, so
+/// that cells that are partly open follow the liquid around.
+void LiquidDistance::near_solids(int b, SurfaceFit& fit, float* out) {
+  auto nodes = volume_.read<Halo<1>>(*channels_.solid_distance);
+  GridReadHalo<float, 1, Halo<1>>::View view;
+  nodes.load(view, b);
+  PaddedTile<float, 1> all;
+  load_tile<Halo<1>>(all, topology_, b, reinterpret_cast<const float*>(raw_.data()), outside_);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Line solid = centre_distances(view.plane[0], i, j);
+      const Line own = all.line(i, j), lowest = Extremes(all, i, j).low;
+      const Line filled = load_row(filling(b) + cell_offset(i, j, 0));
+      const Line follows = (filled >= 0.5f) | (own == outside_) ? lowest : own;
+      const Line beside = solid < 0.0f ? follows : own;
+      float* row = out + cell_offset(i, j, 0);
+      store_row(row, Line(solid < free_distance ? beside : load_row(row)));
+    }
+  if (!surface_near(b)) return;
+  PaddedTile<float, 4> free;
+  load_tile<Halo<4>>(free, topology_, b, reinterpret_cast<const float*>(free_.data()), not_free);
+  std::optional<Sides> sides;
+  if (channels_.open_area) {
+    GridReadHalo<float, 3, Halo<4>>::View area;
+    volume_.read<Halo<4>>(*channels_.open_area).load(area, b);
+    sides.emplace(area.plane);
+  }
+  if (!sides || sides->count() < 2) {
+    fit.collect(free);
+    return continue_surface(b, fit, {view.plane[0], all, nullptr, 0}, out);
+  }
+  for (int side = 0; side <= sides->count(); ++side) {  // cells of no side see all
+    fit.collect(free, side ? &*sides : nullptr, side);
+    continue_surface(b, fit, {view.plane[0], all, &*sides, side}, out);
+  }
+}
+
+void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, float* out) {
+  if (fit.empty()) return;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Line solid = centre_distances(near.nodes, i, j), own = near.raw.line(i, j);
+      const Extremes around(near.raw, i, j);
+      for (int k = 0; k < 8; ++k) {
+        if (solid[k] >= free_distance || solid[k] < -1.2f || around.low[k] == outside_ || around.high[k] == deep)
+          continue;
+        float distance = 0;
+        if (near.sides && near.sides->at(i, j, k) != near.side) continue;
+        if (!fit.evaluate({i, j, k}, distance)) continue;
+        float& result = out[cell_offset(i, j, k)];
+        if (own[k] != outside_)
+          result = settle(own[k], filling(b)[cell_offset(i, j, k)], distance, solid[k] < 0);
+        else if (solid[k] < 0 && around.low[k] < 0)  // no particles around: judged by the cells beside it
+          result = settle(own[k], 1, distance, true);
+        else
+          result = distance >= 0 ? std::min(own[k], distance) : own[k];
+      }
+    }
+}
+
+void LiquidDistance::finish() {
+  Stopwatch watch;
+  auto access = volume_.overwrite(channels_.distance);
+  access.prepare(exec_);
+  using Access = decltype(access);
+  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+    SurfaceFit fit;
+    typename Access::View view;
+    for (std::size_t at = begin; at < end; ++at) {
+      const int b = static_cast<int>(at);
+      access.load(view, b);
+      limit(b, view.plane[0].values);
+      if (solid_near(b) && particles_near(b)) near_solids(b, fit, view.plane[0].values);
+      access.store(view, b);
+    }
+    access.end_range();
+  });
+  access.finish(exec_);
+  exec_.profile.kernel("distance near solids", watch.seconds(), access.bytes() * 2);
+}
+
+}  // namespace
+
+void liquid_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+                     const LiquidDistanceChannels& channels, BufferPool* pool) {
+  AEGIR_ASSERT(&particles.topology() == &volume.topology(), "the liquid's particles and grid share their topology");
+  AEGIR_ASSERT(channels.distance.background > OffsetTable::reach, "outside all buckets there is no liquid");
+  LiquidDistance(exec, particles, volume, channels, pool).run();
+}
+
+}  // namespace aegir

@@ -1,0 +1,197 @@
+// The Behavior that adds a Hybrid Object to a setup, and what it is filled with.
+#include "phenomena/common/hybrid_object.h"
+#include "phenomena/common/inputs.h"
+#include "phenomena/common/shape_settings.h"
+#include "pipeline/model/behavior.h"
+#include "pipeline/schema/catalog.h"
+
+namespace aegir {
+namespace {
+
+struct FillSettings {
+  std::optional<double> below;
+  Located<std::string> in;
+  std::optional<ShapeSettings> shape;
+  Located<std::string> input;
+};
+void describe(Schema<FillSettings>& s) {
+  s.field("below", &FillSettings::below).unit("m").doc("Everything below this height.");
+  s.field("in", &FillSettings::in).doc("Domain that is filled; the one around the Object if not given.");
+  s.field("shape", &FillSettings::shape).doc("Inside a shape.");
+  s.field("input", &FillSettings::input).doc("Inside the closed mesh of an input.");
+  s.check([](const FillSettings& f) -> std::string {
+    if (f.shape && !f.input.value.empty()) return "give 'shape' or 'input', not both";
+    if (f.shape && (f.shape->kind == ShapeKind::disc || f.shape->kind == ShapeKind::rectangle))
+      return "a thin sheet holds no liquid; use a box or a cylinder";
+    if (!f.below && !f.shape && f.input.value.empty() && f.in.value.empty())
+      return "give 'below', 'shape', 'input' or 'in'";
+    return "";
+  });
+}
+
+/// Fills the Object when the run starts.
+class Fill final : public Operator {
+ public:
+  Fill(std::string behavior, HybridObject& object, Region region, Parameter<Vec3d> velocity)
+      : Operator(std::move(behavior)), object_(object), region_(std::move(region)), velocity_(std::move(velocity)) {}
+  void plan(TaskList& tasks) override {
+    std::vector<ChannelAccess> accesses{writes(object_.path(), "*")};
+    for (const Collider* c : object_.colliders()) accesses.push_back(reads(c->path(), "surface"));
+    tasks.add({.name = "fill",
+               .stage = Stage::emit,
+               .behavior = behavior(),
+               .accesses = std::move(accesses),
+               .after = object_.pours_so_far(behavior() + ":fill"),
+               .acting = {},
+               .run = [this](StepContext& c) {
+                 if (!c.first_frame) return Status();
+                 const Vec3d v = velocity_.at(c.frame_time);
+                 if (object_.fill(c.exec, region_, object_.seeding(), [&](const Vec3d&) { return v; }) == 0)
+                   c.warn(fmt::format(
+                       "'{}': its 'fill' holds no liquid: it is empty, smaller than a particle, or inside a solid",
+                       object_.path()));
+                 return Status();
+               }});
+  }
+
+ private:
+  HybridObject& object_;
+  Region region_;
+  Parameter<Vec3d> velocity_;
+};
+
+class Hybrid final : public Behavior {
+ public:
+  struct Settings : HybridSettings {
+    std::optional<FillSettings> fill;
+    Parameter<Vec3d> velocity = Vec3d{};
+  };
+  static TypeInfo info() {
+    return {
+        "hybrid", Category::object, "Hybrid",
+        "Liquid: particles that carry mass and momentum, with a grid for forces and pressure.",
+        "Velocities go from particles to the faces of a staggered grid with trilinear weights, are changed there by "
+        "forces and materials, and come back:\n\n"
+        "- `pic`: `v = u(x)`. Strong smoothing: a transfer there and back adds `Δx²/6 ∇²u` (Zhu 2005, thesis, eq. 3.8 "
+        "with the right limits).\n"
+        "- `flip`: `v = u(x) + r (v - u_before(x))`, r being `flip_ratio` [Brackbill & Ruppel 1986; Zhu & Bridson "
+        "2005].\n"
+        "- `apic`: `v = u(x)` and the gradient of u at x go along with the particle [Jiang et al. 2015]; angular "
+        "momentum is kept without noise.\n\n"
+        "`transfer_viscosity` ν chooses the ratio that adds a viscosity of about ν: `r = 1 - min(1, 6 ν dt/Δx²)`.\n"
+        "Without a `pressure` in its group nothing keeps the liquid's volume.\n\n"
+        "Limits: features thinner than two cells are not resolved; the grid is as fine everywhere."};
+  }
+  static void describe(Schema<Settings>& s) {
+    s.field("voxel_size", &Settings::voxel_size)
+        .unit("m")
+        .min(1e-6)
+        .max(1e6)
+        .soft(0.002, 0.5)
+        .doc("Edge of a grid cell.");
+    s.field("density", &Settings::density).unit("kg/m^3").above(0).soft(500, 3000).doc("Mass per volume.");
+    s.field("fill", &Settings::fill).doc("Where liquid is at the first frame.");
+    s.field("velocity", &Settings::velocity).unit("m/s").doc("Velocity of what `fill` puts there.");
+    s.field("transfer", &Settings::transfer)
+        .choices({{"flip", TransferMethod::flip, "Lively; a little noise."},
+                  {"apic", TransferMethod::apic, "Smooth and true to rotation; 36 more bytes per particle."},
+                  {"pic", TransferMethod::pic, "Thick: strong numerical viscosity."}})
+        .doc("How velocities come back from the grid.");
+    s.field("flip_ratio", &Settings::flip_ratio).min(0).max(1).soft(0.9, 1).doc("1 is FLIP, 0 is PIC.");
+    s.field("transfer_viscosity", &Settings::transfer_viscosity)
+        .unit("m^2/s")
+        .min(0)
+        .advanced()
+        .doc("Kinematic viscosity that decides `flip_ratio` instead.");
+    s.field("particles_per_axis", &Settings::particles_per_axis)
+        .min(1)
+        .max(4)
+        .advanced()
+        .doc("Particles per cell along each axis; 2 make eight per cell.");
+    s.field("jitter", &Settings::jitter)
+        .min(0)
+        .max(1)
+        .advanced()
+        .doc("How far from its lattice place a particle may start; 0 is a regular lattice.");
+    s.field("integrator", &Settings::integrator)
+        .min(2)
+        .max(3)
+        .advanced()
+        .doc("Order of the Runge–Kutta steps that move particles.");
+    s.field("seed", &Settings::seed).advanced().doc("Another seed gives another jitter.");
+  }
+  explicit Hybrid(Scoped<Settings> s) : settings_(std::move(s)) {}
+
+  Status create_objects(Builder& build) override {
+    build.add(std::make_unique<HybridObject>(build.path(), settings_.of(build.path()),
+                                             Partition::even(build.exec().comm.size())));
+    return {};
+  }
+  Status create_actions(Builder& build) override {
+    HybridObject* object = nullptr;
+    for (Object* o : build.objects())
+      if (o->path() == build.path()) object = dynamic_cast<HybridObject*>(o);
+    if (!object) return {};
+    for (Object* other : build.objects_acting_on(*object)) {
+      if (const auto* c = dynamic_cast<const Collider*>(other)) object->add_collider(*c);
+      if (const auto* l = dynamic_cast<const Limits*>(other))
+        if (Status ok = object->set_limits(*l); !ok) return ok;
+    }
+    const Settings& s = settings_.of(build.path());
+    if (!s.fill) return {};
+    auto region = region_of(build, *object, *s.fill);
+    if (!region) return region.error();
+    object->expect(expected_seeds(*region, object->seeding()));
+    build.add(std::make_unique<Fill>(build.path(), *object, std::move(*region), s.velocity));
+    return {};
+  }
+
+ private:
+  static Result<Region> region_of(Builder& build, const HybridObject& object, const FillSettings& f) {
+    const Limits* domain = object.limits();
+    if (!f.in.value.empty()) {
+      domain = nullptr;
+      for (Object* o : build.objects_acting_on(object))
+        if (const auto* l = dynamic_cast<const Limits*>(o);
+            l && (l->path() == f.in.value || l->path().ends_with("/" + f.in.value)))
+          domain = l;
+      if (!domain)
+        return usage_error(f.in.where, "'fill.in' names '{}', but there is no domain of that name around '{}'",
+                           f.in.value, object.path());
+    }
+    std::optional<Region> region;
+    if (f.shape) {
+      const Result<Shape> shape = Shape::create(*f.shape);
+      if (!shape) return shape.error();
+      region = inside(*shape);
+    } else if (!f.input.value.empty()) {
+      auto surface = load_surface(build, f.input);
+      if (!surface) return surface.error();
+      if ((*surface)->thin())
+        return usage_error(f.input.where, "the mesh of '{}' is open and holds no liquid; close its holes",
+                           f.input.value);
+      region = inside(*surface);
+    }
+    const Box everywhere{Vec3d(-1e300), Vec3d(1e300)};
+    if (domain) {
+      Region limits = below_level(f.below.value_or(domain->box().max.y), domain->box());
+      if (!f.below) limits.level.reset();
+      region = region ? both(std::move(*region), std::move(limits)) : std::move(limits);
+    } else if (f.below) {
+      if (!region) return usage_error({}, "'fill.below' needs a domain, or a 'shape' or 'input' that bounds it");
+      region = both(std::move(*region), below_level(*f.below, everywhere));
+    }
+    if (region && region->bounds.size().x > 1e200)
+      return usage_error({}, "'fill' is endless; give a domain, or a bounded shape");
+    if (!region) return usage_error({}, "'fill' is not bounded; give a domain, a shape or an input");
+    return std::move(*region);
+  }
+
+  Scoped<Settings> settings_;
+};
+
+}  // namespace
+
+void register_hybrid(Catalog& catalog) { catalog.add<Hybrid>(); }
+
+}  // namespace aegir

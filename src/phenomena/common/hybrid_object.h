@@ -1,0 +1,145 @@
+// Hybrid Object: liquid as particles that carry mass and momentum, and a grid on which forces and pressure act [Lesser
+// et al. 2022, §6.1; Zhu 2005 (thesis), chapter 3].
+//
+// One substep, by stage:
+//   rebucket         sort                particles into buckets; the grid follows, one bucket beyond the liquid
+//   to_grid          to grid             face velocities and masses from particles; kept for FLIP
+//   evaluate_forces  forces              face by face, where there is liquid
+//   boundaries       solids, surface,    open areas, the liquid's distance, velocities for faces that no particle
+//   reaches
+//                    extend
+//   solve            (materials)         viscosity, pressure
+//   to_particles     extend velocity,    beyond the surface and into solids; then PIC, FLIP or APIC
+//                    to particles
+//   move             move                RK3 through the grid's velocity, colliding with the true surfaces
+//   remove           remove              what left through open limits
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "domain/channel/buffer.h"
+#include "domain/particles/particle_system.h"
+#include "domain/volume/discrete_volume.h"
+#include "numerics/solids/solid_grid.h"
+#include "numerics/transfer/transfer.h"
+#include "phenomena/common/channels.h"
+#include "phenomena/common/collider.h"
+#include "phenomena/common/hybrid_channels.h"
+#include "phenomena/common/limits.h"
+#include "phenomena/common/region.h"
+#include "phenomena/common/volume_source.h"
+#include "pipeline/model/action.h"
+#include "pipeline/model/object.h"
+#include "pipeline/schema/parameter.h"
+
+namespace aegir {
+
+struct HybridSettings {
+  double voxel_size = 0.05;
+  double density = 1000;
+  int particles_per_axis = 2;  ///< per cell
+  double jitter = 0.5;
+  TransferMethod transfer = TransferMethod::flip;
+  Parameter<double> flip_ratio = 0.99;
+  std::optional<double> transfer_viscosity;  ///< kinematic, m²/s; decides the ratio instead
+  int integrator = 3;                        ///< order of Runge–Kutta
+  std::int64_t seed = 1;
+};
+
+class HybridObject final : public Object, public ForceTarget, public VolumeSource {
+ public:
+  HybridObject(std::string path, const HybridSettings& settings, const Partition& partition);
+
+  void plan(TaskList& tasks) override;
+  ObjectAudit audit(Exec& exec) override;
+  double cells_per_second() const override { return max_speed_ / particles_.spacing(); }
+  std::size_t memory_bytes() const override;
+  std::size_t forecast_bytes(const Comm& comm) const override;
+  ParticleSystem* particles() override { return &particles_; }
+  std::vector<VolumeDescription> volumes() override;
+
+  void add_force(std::unique_ptr<Force> force) override { forces_.push_back(std::move(force)); }
+  void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
+  Status set_limits(const Limits& limits);
+  /// A material that solves on the grid adds its tasks' names here, so that `explain` and statistics know.
+  void expect(double count) { expected_ += count; }
+
+  const HybridSettings& settings() const { return s_; }
+  DiscreteVolume& grid() { return grid_; }
+  double spacing() const { return particles_.spacing(); }
+  double particle_mass() const;
+  double particle_radius() const;
+  const std::vector<const Collider*>& colliders() const { return colliders_; }
+  const Limits* limits() const { return limits_; }
+  const SolidGrid& solids() const { return solids_; }
+  SolidChannels solid_channels() const { return {grid::solid_distance, grid::open_area, grid::solid_velocity}; }
+  double particles_per_cell() const { return std::pow(s_.particles_per_axis, 3); }
+  /// Volume that the particles take up over what they should: 0.01 is one per cent more. Set by the pressure.
+  double volume_drift = 0;
+  /// Where the scratch of solves and transfers is kept between substeps.
+  BufferPool& memory() { return memory_; }
+  /// Pressure channel to pascals: density Δx / dt of the step it was solved in.
+  double pressure_scale() const { return pressure_dt_ > 0 ? s_.density * spacing() / pressure_dt_ : 0; }
+  /// The dt of the solve that the pressure channel comes from; 0 before the first.
+  double& pressure_dt() { return pressure_dt_; }
+  /// Walls stop all of a liquid's velocity, not only the part towards them.
+  bool no_slip = false;
+  /// A pressure acts on it.
+  bool has_pressure = false;
+
+  /// Fills a region with liquid that moves with `velocity(x)`; returns how many particles. Collective.
+  std::int64_t fill(Exec& exec, const Region& region, const SeedSettings& seeding,
+                    FunctionRef<Vec3d(const Vec3d&)> velocity, double age = 0,
+                    std::function<bool(const Vec3d&)> also = {});
+  SeedSettings seeding() const;
+  /// Whether a place is inside a solid or beyond the limits.
+  bool obstructed(const Vec3d& x) const;
+  /// Tasks that pour or drain in one stage take turns: the names of those before, to which `name` is added.
+  std::vector<std::string> pours_so_far(const std::string& name) { return add_turn(pours_, name); }
+  std::vector<std::string> drains_so_far(const std::string& name) { return add_turn(drains_, name); }
+  /// Full names of tasks that solve before the pressure does.
+  std::vector<std::string>& solves_before_pressure() { return solves_before_pressure_; }
+  /// Removes the marked particles and books them.
+  Status drop_marked(Exec& exec, std::int64_t marked);
+
+ private:
+  Status sort(StepContext& c);
+  Status to_grid(StepContext& c);
+  Status apply_forces(StepContext& c);
+  Status update_solids(StepContext& c);
+  Status update_surface(StepContext& c);
+  Status extend(StepContext& c);
+  Status extend_velocity(StepContext& c);
+  Status to_particles(StepContext& c);
+  Status move(StepContext& c);
+  Status remove(StepContext& c);
+  TransferChannels transfer_channels() const;
+  void collide(const StepContext& c, const Bucket& bucket, std::size_t count, const float* const from[3],
+               float* const to[3], float* const velocity[3]) const;
+
+  static std::vector<std::string> add_turn(std::vector<std::string>& turns, const std::string& name) {
+    std::vector<std::string> before = turns;
+    return turns.push_back(name), before;
+  }
+
+  HybridSettings s_;
+  ParticleSystem particles_;
+  DiscreteVolume grid_;
+  SolidGrid solids_;
+  BufferPool memory_;
+  std::vector<std::unique_ptr<Force>> forces_;
+  std::vector<const Collider*> colliders_;
+  const Limits* limits_ = nullptr;
+  std::vector<std::string> pours_, drains_, solves_before_pressure_;
+  std::int64_t next_id_ = 0, removed_ = 0;
+  double pressure_dt_ = 0, max_speed_ = 0, expected_ = 0;
+};
+
+class Catalog;
+void register_hybrid(Catalog& catalog);
+
+}  // namespace aegir

@@ -1,0 +1,200 @@
+#include "phenomena/common/pressure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "domain/for_each_bucket.h"
+#include "domain/volume/upper_access.h"
+#include "numerics/solids/wall_velocity.h"
+#include "phenomena/common/crowding.h"
+#include "phenomena/common/hybrid_object.h"
+#include "phenomena/common/projection.h"
+#include "pipeline/model/behavior.h"
+#include "pipeline/schema/catalog.h"
+#include "solvers/lcp/lcp.h"
+#include "solvers/linear/pressure.h"
+
+namespace aegir {
+namespace {
+
+enum class SolidContact { free_slip, no_slip, separating };
+
+struct PressureSettings {
+  SolidContact solids = SolidContact::free_slip;
+  double tolerance = 1e-5;
+  int max_iterations = 100;
+  bool density_correction = true;
+  double correction_time = 0.2;
+};
+
+constexpr float no_bound = -1e38f;
+constexpr CellChannel<float> least_pressure{"least_pressure", unit::metre_per_second, no_bound};
+
+class PressureOperator final : public Operator {
+ public:
+  PressureOperator(std::string behavior, HybridObject& object, const PressureSettings& settings)
+      : Operator(std::move(behavior)), object_(object), s_(settings) {
+    object.grid().declare(grid::divergence);
+    object.grid().declare(grid::pressure);
+    object.grid().declare(cell_fill);
+    object.grid().declare(cell_room);
+    if (s_.solids == SolidContact::separating) object.grid().declare(least_pressure);
+    object.has_pressure = true;
+    object.no_slip |= s_.solids == SolidContact::no_slip;
+  }
+
+  void plan(TaskList& tasks) override {
+    const std::string& o = object_.path();
+    std::vector<ChannelAccess> accesses{reads(o, "vel", 1),
+                                        writes(o, "vel"),
+                                        writes(o, "face_mass"),
+                                        reads(o, "open_area", 4),
+                                        reads(o, "solid_velocity", 1),
+                                        reads(o, "surface_distance", 4),
+                                        writes(o, "divergence"),
+                                        reads(o, "divergence"),
+                                        writes(o, "pressure"),
+                                        reads(o, "pressure", 4),
+                                        reads(o, "P"),
+                                        reads(o, "solid_distance", 1),
+                                        writes(o, "cell_fill"),
+                                        writes(o, "cell_room"),
+                                        reads(o, "cell_fill", 1),
+                                        reads(o, "cell_room", 1)};
+    if (s_.solids == SolidContact::separating) accesses.push_back(writes(o, least_pressure.name));
+    tasks.add({.name = "pressure of " + o,
+               .stage = Stage::solve,
+               .behavior = behavior(),
+               .accesses = std::move(accesses),
+               .after = object_.solves_before_pressure(),
+               .acting = {},
+               .run = [this](StepContext& c) { return project(c); }});
+  }
+
+ private:
+  Status project(StepContext& c) {
+    DiscreteVolume& grid = object_.grid();
+    const ProjectionChannels channels{grid::velocity,         grid::face_mass,  grid::open_area, grid::solid_velocity,
+                                      grid::surface_distance, grid::divergence, grid::pressure};
+    divergence_of(c.exec, grid, channels);
+    const CrowdingChannels crowd{grid::surface_distance, grid::solid_distance, grid::divergence};
+    const Crowding crowding = measure_crowding(c.exec, *object_.particles(), grid, crowd, object_.particles_per_cell());
+    object_.volume_drift = 1 / crowding.mean - 1;
+    if (s_.density_correction) correct_crowding(c.exec, grid, crowd, object_.spacing() / s_.correction_time);
+    // The channel holds p dt / (ρ Δx): another dt, another scale.
+    const double before = std::exchange(object_.pressure_dt(), c.dt);
+    if (before > 0 && before != c.dt) scale_pressure(c.exec, c.dt / before);
+    const PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
+    SolveReport report;
+    if (s_.solids == SolidContact::separating) {
+      bound_by_solids(c.exec);
+      report = solve_lcp(c.exec, grid, system, least_pressure,
+                         {.tolerance = std::max(s_.tolerance, 1e-4), .memory = &object_.memory()});
+    } else {
+      report =
+          solve_pressure(c.exec, grid, system,
+                         {.tolerance = s_.tolerance, .max_iterations = s_.max_iterations, .memory = &object_.memory()});
+    }
+    if (c.solves)
+      c.solves->push_back(
+          {object_.path() + " pressure", report.unknowns, report.iterations, report.residual, report.seconds});
+    if (!report.converged) c.warn(fmt::format("pressure of '{}': {}", object_.path(), report.trouble));
+    if (!std::isfinite(report.residual))
+      return simulation_error("the pressure of '{}' has no solution: {}", object_.path(), report.trouble);
+    subtract_gradient(c.exec, grid, channels);
+    // The channel is p dt / (ρ Δx) already: with dt = Δx and ρ = 1 friction takes it as it is.
+    wall_friction(c.exec, grid, object_.solids(), {grid::velocity, object_.solid_channels(), grid::pressure},
+                  {.dt = object_.spacing(), .density = 1});
+    return {};
+  }
+
+  void scale_pressure(Exec& exec, double factor) {
+    for_each_bucket(
+        exec, "scale pressure", object_.grid().topology(),
+        [factor](const Bucket&, auto& p) {
+          for (int i = 0; i < bucket_cells; ++i) p[i] *= factor;
+        },
+        object_.grid().write(grid::pressure));
+  }
+
+  /// Where a cell touches a solid its pressure may not pull.
+  void bound_by_solids(Exec& exec) {
+    for_each_bucket(
+        exec, "bound pressure", object_.grid().topology(),
+        [](const Bucket&, auto& area, auto& bound) {
+          for (int i = 0; i < bucket_size; ++i)
+            for (int j = 0; j < bucket_size; ++j) {
+              float least[bucket_size];
+              std::fill(std::begin(least), std::end(least), 1.0f);
+              for (std::size_t a = 0; a < 3; ++a) {
+                const auto low = area[a].line(i, j), high = area[a].upper(i, j);
+                for (int k = 0; k < bucket_size; ++k) least[k] = std::min({least[k], low[k], high[k]});
+              }
+              for (int k = 0; k < bucket_size; ++k) bound(i, j, k) = least[k] < 1 ? 0.0f : no_bound;
+            }
+        },
+        read_upper(object_.grid(), grid::open_area), object_.grid().overwrite(least_pressure));
+  }
+
+  HybridObject& object_;
+  PressureSettings s_;
+};
+
+class Pressure final : public Behavior {
+ public:
+  using Settings = PressureSettings;
+  static TypeInfo info() {
+    return {"pressure", Category::material, "Pressure",
+            "Keeps the volume of liquids: the pressure that makes their velocity free of divergence.",
+            "`∇·(dt/ρ ∇p) = ∇·u` on the grid, with the open share of faces that solids cut [Ng, Min, Gibou 2009] and "
+            "zero pressure at the free surface, "
+            "found to second order between cell centres [Gibou et al. 2002]. Solved by multigrid-preconditioned "
+            "conjugate gradients to a true relative residual "
+            "of `tolerance`.\n\n"
+            "`separating` lets liquid leave solids: pressure at solids pushes, never pulls. It is a linear "
+            "complementarity problem and costs more."};
+  }
+  static void describe(Schema<Settings>& s) {
+    s.field("solids", &Settings::solids)
+        .choices({{"free_slip", SolidContact::free_slip, "Liquid slides along solids."},
+                  {"no_slip", SolidContact::no_slip, "Liquid moves with solids where it touches them."},
+                  {"separating", SolidContact::separating, "Slides, and may leave."}})
+        .doc("What liquid does at solids.");
+    s.field("tolerance", &Settings::tolerance)
+        .min(1e-10)
+        .max(0.1)
+        .advanced()
+        .doc("True relative residual of the solve.");
+    s.field("max_iterations", &Settings::max_iterations)
+        .min(1)
+        .max(10000)
+        .advanced()
+        .doc("Of conjugate gradients; then a warning is given and the run goes on.");
+    s.field("density_correction", &Settings::density_correction)
+        .doc("Spreads particles that crowd, so that no volume is lost over time.");
+    s.field("correction_time", &Settings::correction_time)
+        .unit("s")
+        .above(0)
+        .advanced()
+        .doc("Time in which crowding would be undone.");
+  }
+  explicit Pressure(Scoped<Settings> s) : settings_(std::move(s)) {}
+  Status create_actions(Builder& build) override {
+    int acting = 0;
+    for (Object* o : build.objects())
+      if (auto* hybrid = dynamic_cast<HybridObject*>(o))
+        build.add(std::make_unique<PressureOperator>(build.path(), *hybrid, settings_.of(o->path()))), ++acting;
+    if (!acting) build.switch_off("no liquid in its group");
+    return {};
+  }
+
+ private:
+  Scoped<Settings> settings_;
+};
+
+}  // namespace
+
+void register_pressure(Catalog& catalog) { catalog.add<Pressure>(); }
+
+}  // namespace aegir

@@ -1,0 +1,35 @@
+// Making a velocity free of divergence, before and after the solve for pressure.
+//
+// Pressure is carried as a velocity, p̂ = p dt / (ρ Δx), so that
+//   Σ faces A (p̂_i - p̂_j) + sinks = -Σ faces (outward) [A u + (1 - A) u_solid]      divergence_of(), the right-hand
+//   side u -= p̂_i - p̂_(i-1)                                                              subtract_gradient()
+// A: open area of the face [Ng, Min, Gibou 2009]. At the surface p is zero where the liquid's distance is, between two
+// cell centres:
+//   u -= p̂_i / θ        θ as in solvers/linear/free_surface.h [Gibou et al. 2002]
+#pragma once
+
+#include "domain/exec.h"
+#include "domain/volume/discrete_volume.h"
+
+namespace aegir {
+
+struct ProjectionChannels {
+  FaceChannel<float> velocity, mass, area, solid_velocity;
+  CellChannel<float> distance, rhs;
+  CellChannel<double> pressure;
+};
+
+/// rhs = minus the flux out of each cell. Reads faces with a halo of 1.
+void divergence_of(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels);
+
+/// Takes the pressure's gradient from the faces beside liquid; afterwards `mass` is above zero exactly on open faces
+/// whose velocity means something. Reads pressure and distance with a halo of 1.
+void subtract_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels);
+
+/// Makes the first layer of air free of divergence, after velocities were extended into it: what enters an air cell
+/// beside liquid leaves through its faces towards farther air. With plain extension the surface would lag behind by the
+/// part of the top half cell that does not stretch: waves would be slow by first order in Δx. Overwrites rhs; reads
+/// distance with halo 2.
+void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels);
+
+}  // namespace aegir

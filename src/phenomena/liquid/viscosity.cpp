@@ -1,0 +1,149 @@
+// Viscosity Material: liquids that resist shear, from oil to honey.
+#include <algorithm>
+#include <cmath>
+
+#include "domain/for_each_bucket.h"
+#include "phenomena/common/hybrid_object.h"
+#include "phenomena/liquid/register.h"
+#include "pipeline/model/behavior.h"
+#include "pipeline/schema/catalog.h"
+#include "solvers/linear/viscosity.h"
+
+namespace aegir {
+namespace {
+
+struct ViscositySetup {
+  Parameter<double> dynamic = 1.0;
+  double tolerance = 1e-4;
+};
+
+constexpr CellChannel<float> cell_viscosity{"cell_viscosity", unit::pascal* unit::second};
+
+class ViscosityOperator final : public Operator {
+ public:
+  ViscosityOperator(std::string behavior, HybridObject& object, ViscositySetup settings)
+      : Operator(std::move(behavior)), object_(object), s_(std::move(settings)) {
+    if (attribute()) object.grid().declare(cell_viscosity);
+    object.solves_before_pressure().push_back(full_name());
+  }
+
+  void plan(TaskList& tasks) override {
+    const std::string& o = object_.path();
+    std::vector<ChannelAccess> accesses{writes(o, "vel"),
+                                        reads(o, "vel", 1),
+                                        reads(o, "face_mass"),
+                                        reads(o, "surface_distance", 2),
+                                        reads(o, "solid_distance", 2),
+                                        reads(o, "solid_velocity")};
+    if (attribute())
+      for (ChannelAccess a : {writes(o, cell_viscosity.name), reads(o, cell_viscosity.name, 1), reads(o, "P"),
+                              reads(o, s_.dynamic.attribute()->name)})
+        accesses.push_back(std::move(a));
+    tasks.add({.name = "viscosity of " + o,
+               .stage = Stage::solve,
+               .behavior = behavior(),
+               .accesses = std::move(accesses),
+               .after = {},
+               .acting = {},
+               .run = [this](StepContext& c) { return solve(c); }});
+  }
+
+ private:
+  std::string full_name() const { return behavior() + ":viscosity of " + object_.path(); }
+  bool attribute() const { return s_.dynamic.attribute() && object_.particles()->has(s_.dynamic.attribute()->name); }
+
+  Status solve(StepContext& c) {
+    const double mu = s_.dynamic.at(c.frame_time);
+    ViscosityChannels channels{grid::velocity, grid::face_mass, grid::surface_distance, grid::solid_distance,
+                               grid::solid_velocity};
+    if (attribute())
+      from_particles(c.exec, mu), channels.viscosity = cell_viscosity;
+    else if (mu == 0)
+      return {};
+    const SolveReport report = solve_viscosity(c.exec, object_.grid(), channels,
+                                               {.dt = c.dt,
+                                                .density = object_.settings().density,
+                                                .constant_viscosity = mu,
+                                                .tolerance = s_.tolerance,
+                                                .memory = &object_.memory()});
+    if (c.solves)
+      c.solves->push_back(
+          {object_.path() + " viscosity", report.unknowns, report.iterations, report.residual, report.seconds});
+    if (!report.converged) c.warn(fmt::format("viscosity of '{}': {}", object_.path(), report.trouble));
+    if (!std::isfinite(report.residual))
+      return simulation_error("the viscosity of '{}' has no solution: {}", object_.path(), report.trouble);
+    return {};
+  }
+
+  /// The mean of each cell's particles; cells without any take the default.
+  void from_particles(Exec& exec, double otherwise) {
+    const AttributeBinding& binding = *s_.dynamic.attribute();
+    const ParticleChannel<float> channel{binding.name.c_str()};
+    for_each_bucket(
+        exec, "cell viscosity", object_.grid().topology(),
+        [&](const Bucket&, auto& p, auto& value, auto& cells) {
+          float sum[bucket_cells] = {};
+          int count[bucket_cells] = {};
+          for (std::size_t i = 0; i < p.count; ++i) {
+            const int cell = cell_offset(static_cast<int>(p.plane[0][i]), static_cast<int>(p.plane[1][i]),
+                                         static_cast<int>(p.plane[2][i]));
+            sum[cell] += static_cast<float>(std::max(0.0, binding.map(value[i]))), ++count[cell];
+          }
+          for (int i = 0; i < bucket_cells; ++i)
+            cells[i] = count[i] ? sum[i] / static_cast<float>(count[i]) : static_cast<float>(otherwise);
+        },
+        object_.particles()->read(particle::position), object_.particles()->read(channel),
+        object_.grid().write(cell_viscosity));
+  }
+
+  HybridObject& object_;
+  ViscositySetup s_;
+};
+
+class Viscosity final : public Behavior {
+ public:
+  using Settings = ViscositySetup;
+  static TypeInfo info() {
+    return {"viscosity", Category::material, "Viscosity", "Resistance to shear, from oil to honey.",
+            "`ρ ∂u/∂t = ∇·(μ (∇u + ∇uᵀ))`, implicit, in the variational form of Batty & Bridson (2008): the free "
+            "surface bears no traction, so threads coil and buckle; solids hold what touches them.\n\n"
+            "Water has 0.001 Pa s, olive oil 0.08, honey 2 to 10. Use it with `transfer: apic` or a `flip_ratio` below "
+            "1: FLIP's noise is not seen by the grid."};
+  }
+  static void describe(Schema<Settings>& s) {
+    s.field("dynamic", &Settings::dynamic)
+        .from_attribute()
+        .unit("Pa s")
+        .min(0)
+        .soft(0, 100)
+        .doc("Dynamic viscosity; may come from an attribute of particles.");
+    s.field("tolerance", &Settings::tolerance)
+        .min(1e-10)
+        .max(0.1)
+        .advanced()
+        .doc("True relative residual of the solve.");
+  }
+  explicit Viscosity(Scoped<Settings> s) : settings_(std::move(s)) {}
+  Status create_actions(Builder& build) override {
+    int acting = 0;
+    for (Object* o : build.objects())
+      if (auto* hybrid = dynamic_cast<HybridObject*>(o)) {
+        const Settings& s = settings_.of(o->path());
+        if (s.dynamic.attribute() && !o->particles()->has(s.dynamic.attribute()->name))
+          build.warn(fmt::format("'{}' has no attribute '{}'; the default {} Pa s is used", o->path(),
+                                 s.dynamic.attribute()->name, s.dynamic.constant()));
+        build.add(std::make_unique<ViscosityOperator>(build.path(), *hybrid, s)), ++acting;
+      }
+    if (!acting) build.switch_off("no liquid in its group");
+    return {};
+  }
+
+ private:
+  Scoped<Settings> settings_;
+};
+
+}  // namespace
+
+void register_liquid(Catalog& catalog) { catalog.add<Viscosity>(); }
+
+}  // namespace aegir
