@@ -40,7 +40,7 @@ std::string write_wave(double length, double width, double depth, double amplitu
 /// ω of the first mode over its theory, from the zero crossings of two periods.
 double frequency_ratio(int cells_per_wavelength, const std::string& transfer, int substeps) {
   const double wavelength = 1, length = wavelength / 2, depth = 0.5, k = 2 * pi / wavelength,
-               dx = wavelength / cells_per_wavelength, width = 10 * dx;
+               dx = wavelength / cells_per_wavelength, width = 20 * dx;
   const double omega = std::sqrt(g * k * std::tanh(k * depth)), period = 2 * pi / omega;
   const std::string mesh = write_wave(length, width, depth, 0.03 * wavelength, k);
   const int frames = static_cast<int>(std::ceil(1.95 * period * 24));

@@ -1,11 +1,13 @@
-// How many particles crowd the inside of a liquid, and the divergence that spreads them again.
+// How many particles crowd the inside of a liquid: gaps that are none are closed, and crowds are spread.
 //
-// Particles follow the grid's velocity only up to interpolation and time steps, so that over seconds some places gain
-// particles and others lose them, and with them volume. Crowding is the number of particles in the 27 cells around a
-// cell, over the number that belongs into their open part. Deep in the liquid (farther than the kernel of the surface)
-// the solve aims at a divergence of
-//   (crowding - 1) / correction time
-// beyond a dead band of a few per cent, within which the jitter of particles at rest lies.
+// Particles follow the grid's velocity only up to interpolation and time steps. Flow that stretches them leaves cells
+// without particles beside cells with twice their share, and over seconds some places gain particles and others lose
+// them, and with them volume. The crowding of a cell is the number of particles in the 27 cells around it over the
+// number that belongs into their open part.
+//
+// A cell without particles is air only if its crowding says so: below a flat surface it is 2/3, in a gap between crowds
+// about 1. Where no air is near, the solve for pressure aims at a divergence of (crowding - 1) / correction time,
+// beyond a dead band of a few per cent, within which particles at rest lie.
 #pragma once
 
 #include "domain/exec.h"
@@ -14,28 +16,22 @@
 
 namespace aegir {
 
-struct CrowdingChannels {
-  CellChannel<float> distance;        ///< to the surface, cells
-  NodeChannel<float> solid_distance;  ///< cells; read with halo 1
-  CellChannel<float> rhs;             ///< of the pressure, added to
-};
-
 /// Scratch of the counting; the Object declares them.
-inline constexpr CellChannel<float> cell_fill{"cell_fill"};  // particles over those that belong there
+inline constexpr CellChannel<float> cell_fill{"cell_fill"};  // particles over those that belong into a whole cell
 inline constexpr CellChannel<float> cell_room{"cell_room"};  // open share of the cell
 
-/// Mean crowding of deep cells, weighted by their number; 1 where there are none.
-struct Crowding {
-  double mean = 1;
-  double cells = 0;
-};
+/// Counts the particles of cells. Reads P and solid_distance (halo 1); writes cell_fill, cell_room. Particles are
+/// sorted.
+void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+                     const NodeChannel<float>& solid_distance, double particles_per_cell);
 
-/// Counts. Reads P and solid_distance (halo 1); writes cell_fill, cell_room. Particles are sorted.
-Crowding measure_crowding(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
-                          const CrowdingChannels& channels, double particles_per_cell);
+/// Makes gaps inside liquid liquid. Reads cell_fill and cell_room with halo 1, writes distance.
+void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance);
 
-/// Adds the divergence to the right-hand side; `rate` is Δx over the correction time, m/s. After measure_crowding().
-/// Reads cell_fill and cell_room with halo 1.
-void correct_crowding(Exec& exec, DiscreteVolume& volume, const CrowdingChannels& channels, double rate);
+/// Adds the divergence that spreads crowds to the right-hand side; `rate` is Δx over the correction time, m/s; 0 only
+/// measures. Reads cell_fill, cell_room and distance with halo 1, writes rhs. Returns the mean crowding of whole cells
+/// with no air near; 1 where there are none.
+double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
+                     const CellChannel<float>& rhs, double rate);
 
 }  // namespace aegir

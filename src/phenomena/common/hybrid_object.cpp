@@ -8,6 +8,7 @@
 #include "numerics/solids/wall_velocity.h"
 #include "numerics/surface/extrapolate.h"
 #include "numerics/surface/liquid_distance.h"
+#include "phenomena/common/crowding.h"
 #include "phenomena/common/particle_audit.h"
 #include "phenomena/common/projection.h"
 #include "phenomena/common/slide.h"
@@ -34,6 +35,8 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
   if (s_.transfer == TransferMethod::flip) grid_.declare(grid::velocity_before);
   grid_.declare(grid::solid_distance);
   grid_.declare(grid::surface_distance);
+  grid_.declare(cell_fill);
+  grid_.declare(cell_room);
   state()
       .add("particles", particles_)
       .add("grid", grid_)
@@ -110,7 +113,8 @@ void HybridObject::plan(TaskList& tasks) {
       &HybridObject::update_solids, {}, colliders);
   add("surface", Stage::boundaries,
       {reads(me, "P", bucket_size), reads(me, "solid_distance", 4), writes(me, "surface_distance"),
-       reads(me, "surface_distance", 4), reads(me, "open_area", 4)},
+       reads(me, "surface_distance", 4), reads(me, "open_area", 4), writes(me, "cell_fill"), writes(me, "cell_room"),
+       reads(me, "cell_fill", 1), reads(me, "cell_room", 1)},
       &HybridObject::update_surface, {"solids"});
   add("extend", Stage::boundaries,
       {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), reads(me, "open_area", 4)},
@@ -261,7 +265,10 @@ Status HybridObject::update_solids(StepContext& c) {
 }
 
 Status HybridObject::update_surface(StepContext& c) {
-  liquid_distance(c.exec, particles_, grid_, {grid::surface_distance, &grid::solid_distance, &grid::open_area}, &memory_);
+  count_particles(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell());
+  liquid_distance(c.exec, particles_, grid_, {grid::surface_distance, &grid::solid_distance, &grid::open_area},
+                  &memory_);
+  close_gaps(c.exec, grid_, grid::surface_distance);
   return {};
 }
 

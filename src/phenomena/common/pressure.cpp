@@ -37,8 +37,6 @@ class PressureOperator final : public Operator {
       : Operator(std::move(behavior)), object_(object), s_(settings) {
     object.grid().declare(grid::divergence);
     object.grid().declare(grid::pressure);
-    object.grid().declare(cell_fill);
-    object.grid().declare(cell_room);
     if (s_.solids == SolidContact::separating) object.grid().declare(least_pressure);
     object.has_pressure = true;
     object.no_slip |= s_.solids == SolidContact::no_slip;
@@ -56,10 +54,7 @@ class PressureOperator final : public Operator {
                                         reads(o, "divergence"),
                                         writes(o, "pressure"),
                                         reads(o, "pressure", 4),
-                                        reads(o, "P"),
                                         reads(o, "solid_distance", 1),
-                                        writes(o, "cell_fill"),
-                                        writes(o, "cell_room"),
                                         reads(o, "cell_fill", 1),
                                         reads(o, "cell_room", 1)};
     if (s_.solids == SolidContact::separating) accesses.push_back(writes(o, least_pressure.name));
@@ -78,10 +73,9 @@ class PressureOperator final : public Operator {
     const ProjectionChannels channels{grid::velocity,         grid::face_mass,  grid::open_area, grid::solid_velocity,
                                       grid::surface_distance, grid::divergence, grid::pressure};
     divergence_of(c.exec, grid, channels);
-    const CrowdingChannels crowd{grid::surface_distance, grid::solid_distance, grid::divergence};
-    const Crowding crowding = measure_crowding(c.exec, *object_.particles(), grid, crowd, object_.particles_per_cell());
-    object_.volume_drift = 1 / crowding.mean - 1;
-    if (s_.density_correction) correct_crowding(c.exec, grid, crowd, object_.spacing() / s_.correction_time);
+    const double crowding = spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
+                                          s_.density_correction ? object_.spacing() / s_.correction_time : 0.0);
+    object_.volume_drift = 1 / crowding - 1;
     // The channel holds p dt / (ρ Δx): another dt, another scale.
     const double before = std::exchange(object_.pressure_dt(), c.dt);
     if (before > 0 && before != c.dt) scale_pressure(c.exec, c.dt / before);

@@ -1,6 +1,7 @@
 #include "phenomena/common/projection.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
@@ -54,20 +55,29 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
             for (int k = 0; k < bucket_size; ++k) any |= first_air(phi, i, j, k);
             if (!any) continue;
             Row<float> out{}, low_area[3], high_area[3];
+            float fastest[bucket_size] = {};
             for (std::size_t a = 0; a < 3; ++a) {
               const auto us = solid[a].line(i, j), us_up = solid[a].upper(i, j);
               low_area[a] = area[a].line(i, j), high_area[a] = area[a].upper(i, j);
-              out += us_up + high_area[a] * (u[a].upper(i, j) - us_up) - us - low_area[a] * (u[a].line(i, j) - us);
+              const auto low = u[a].line(i, j), high = u[a].upper(i, j);
+              out += us_up + high_area[a] * (high - us_up) - us - low_area[a] * (low - us);
+              for (int k = 0; k < bucket_size; ++k)
+                fastest[k] = std::max({fastest[k], std::abs(low[k]), std::abs(high[k])});
             }
             for (int k = 0; k < bucket_size; ++k) {
               if (!first_air(phi, i, j, k)) continue;
               float room = 0;
+              int wet = 0;
               for (int a = 0; a < 3; ++a) {
                 const int di = a == 0, dj = a == 1, dk = a == 2;
+                wet += (phi(i - di, j - dj, k - dk) < 0) + (phi(i + di, j + dj, k + dk) < 0);
                 room += farther_air(phi, i - di, j - dj, k - dk) ? low_area[a][k] : 0.0f;
                 room += farther_air(phi, i + di, j + dj, k + dk) ? high_area[a][k] : 0.0f;
               }
-              if (room > 0.1f) surplus(i, j, k) = out[k] / room;
+              // In small cavities what enters has nowhere to go; a change beyond the order of Δx ∂u/∂x is not
+              // extension.
+              if (room > 0.2f && wet <= 4)
+                surplus(i, j, k) = std::clamp(out[k] / room, -3 * fastest[k], 3 * fastest[k]);
             }
           }
       },
