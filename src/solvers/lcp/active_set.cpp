@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 
 #include "domain/for_each_bucket.h"
 #include "solvers/lcp/held_network.h"
@@ -27,13 +29,22 @@ double ActiveSet::sum(const std::vector<double>& parts) {
   return exact_sum(exec_, topology_, [&](const Bucket& b) { return parts[static_cast<std::size_t>(b.index)]; });
 }
 
+/// Above 0 where there are unknowns; only for buckets that have any.
+const float* ActiveSet::unknowns(int b) const {
+  static const std::vector<float> everything(bucket_cells, 1.0f);
+  const NetworkBucket* n = level_.bucket_operator(b).network;
+  return n ? n->relax : everything.data();
+}
+
 /// x = max(x, l) in one bucket, where there are unknowns.
 void ActiveSet::lift(int b) {
   if (!bounded_[static_cast<std::size_t>(b)]) return;
-  const NetworkBucket* n = level_.bucket_operator(b).network;
-  for (int c = 0; c < bucket_cells; ++c)
-    if (bound(b)[c] > no_bound && (!n || n->relax[c] > 0))
-      x(b)[c] = std::max(x(b)[c], static_cast<double>(bound(b)[c]));
+  const float *l = bound(b), *unknown = unknowns(b);
+  double* at = x(b);
+  for (int c = 0; c < bucket_cells; ++c) {
+    const double least = static_cast<double>(l[c]);
+    at[c] = (l[c] > no_bound) & (unknown[c] > 0) & (at[c] < least) ? least : at[c];
+  }
 }
 
 /// Finds the buckets with bounds, makes x feasible and evaluates |b|.
@@ -54,120 +65,157 @@ void ActiveSet::start(SolveReport& report) {
 
 /// r = b and x its start, nothing where there is no unknown.
 void ActiveSet::start_bucket(int b) {
+  static const std::vector<float> nothing(bucket_cells, 0.0f);
   const bool empty = level_.kind(b) == BucketKind::empty;
-  const NetworkBucket* n = empty ? nullptr : level_.bucket_operator(b).network;
-  const float* rhs = problem_.rhs + at(b);
-  double square = 0;
-  bool any = false;
-  for (int c = 0; c < bucket_cells; ++c) {
-    const bool unknown = !empty && (!n || n->relax[c] > 0);
-    if (!unknown || !std::isfinite(x(b)[c])) x(b)[c] = 0;
-    r(b)[c] = unknown ? static_cast<double>(rhs[c]) : 0.0;
-    any |= unknown && bound(b)[c] > no_bound;
-    square += r(b)[c] * r(b)[c];
-  }
-  bounded_[static_cast<std::size_t>(b)] = any;
-  sums_[static_cast<std::size_t>(b)] = square;
+  const float *rhs = problem_.rhs + at(b), *l = bound(b), *unknown = empty ? nothing.data() : unknowns(b);
+  double *xs = x(b), *rs = r(b), lane[8] = {};
+  int any = 0;
+  for (int c = 0; c < bucket_cells; c += 8)
+    for (int k = c; k < c + 8; ++k) {
+      const bool here = unknown[k] > 0;
+      xs[k] = here & (xs[k] - xs[k] == 0) ? xs[k] : 0.0;
+      rs[k] = here ? static_cast<double>(rhs[k]) : 0.0;
+      any |= here & (l[k] > no_bound);
+      lane[k - c] += rs[k] * rs[k];
+    }
+  bounded_[static_cast<std::size_t>(b)] = any != 0;
+  sums_[static_cast<std::size_t>(b)] =
+      ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
   if (!empty) lift(b);
+}
+
+/// The square of what a bucket lacks to complementarity, where r is b - A x.
+double ActiveSet::defect(int b) {
+  const double *xs = x(b), *rs = r(b);
+  double lane[8] = {};
+  if (bounded_[static_cast<std::size_t>(b)]) {
+    const float *l = bound(b), *unknown = unknowns(b);
+    for (int c = 0; c < bucket_cells; c += 8)
+      for (int k = c; k < c + 8; ++k) {
+        const double least = std::min(xs[k] - static_cast<double>(l[k]), -rs[k]);
+        const double lacks = unknown[k] > 0 ? (l[k] > no_bound ? least : rs[k]) : 0.0;
+        lane[k - c] += lacks * lacks;
+      }
+  } else {
+    for (int c = 0; c < bucket_cells; c += 8)
+      for (int k = 0; k < 8; ++k) lane[k] += rs[c + k] * rs[c + k];
+  }
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 /// r = b - A x, and the relative complementarity residual.
 double ActiveSet::evaluate() {
-  network_residual(exec_, level_, {problem_.rhs, problem_.x}, r(0));
-  if (problem_.pools) problem_.pools->remove_means(exec_, r(0));
-  level_.for_unknowns([&](int b) {
-    const double *xs = x(b), *rs = r(b);
-    const float* l = bound(b);
-    double square = 0;
-    if (bounded_[static_cast<std::size_t>(b)]) {
-      const NetworkBucket* n = level_.bucket_operator(b).network;
-      for (int c = 0; c < bucket_cells; ++c) {
-        if (n && !(n->relax[c] > 0)) continue;
-        const double defect = l[c] > no_bound ? std::min(xs[c] - static_cast<double>(l[c]), -rs[c]) : rs[c];
-        square += defect * defect;
-      }
-    } else {
-      for (int c = 0; c < bucket_cells; ++c) square += rs[c] * rs[c];
-    }
-    sums_[static_cast<std::size_t>(b)] = square;
-  });
-  const double defect = std::sqrt(sum(sums_));
-  return norm_ > 0 ? defect / norm_ : defect;
+  const auto measure = [&](int b) { return defect(b); };
+  double square = network_residual(exec_, level_, {problem_.rhs, problem_.x}, r(0), measure);
+  if (problem_.pools && problem_.pools->closed()) {
+    problem_.pools->remove_means(exec_, r(0));
+    level_.for_unknowns([&](int b) { sums_[static_cast<std::size_t>(b)] = defect(b); });
+    square = sum(sums_);
+  }
+  return norm_ > 0 ? std::sqrt(square) / norm_ : std::sqrt(square);
 }
 
 /// Projected relaxation of x by a correction that starts at zero; r holds the residual.
 void ActiveSet::sweep() {
-  level_.for_unknowns([&](int b) {
-    std::fill_n(correction_.at(b), bucket_cells, 0.0f);
-    for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
-  });
-  for (int pass = 0; pass < 2 * settings_.sweeps; ++pass) {
-    correction_.exchange(exec_, topology_);
+  const int passes = 2 * settings_.sweeps;
+  for (int pass = 0; pass < passes; ++pass) {
+    if (pass > 0) correction_.exchange(exec_, topology_);
     const auto buckets = level_.buckets(pass & 1);
     parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
-      UnknownTile tile;
-      alignas(64) float least[bucket_cells];
       for (std::size_t i = begin; i < end; ++i) {
+        sweep_bucket(buckets[i], pass);
+        if (pass + 2 < passes) continue;
         const int b = buckets[i];
-        const BucketOperator a = level_.bucket_operator(b);
-        load_bucket(tile, topology_, b, correction_.data(), a);
-        if (bounded_[static_cast<std::size_t>(b)]) {
-          for (int c = 0; c < bucket_cells; ++c) {
-            const float l = bound(b)[c];
-            const bool unknown = !a.network || a.network->relax[c] > 0;
-            least[c] = l > no_bound && unknown ? static_cast<float>(static_cast<double>(l) - x(b)[c]) : no_bound;
-          }
-          relax_projected(tile, rhs_.at(b), a, least, 3);
-        } else {
-          relax(tile, rhs_.at(b), a, 3, false);
-        }
-        store_own(tile, correction_.at(b));
+        for (int c = 0; c < bucket_cells; ++c) x(b)[c] += static_cast<double>(correction_.at(b)[c]);
+        lift(b);
       }
     });
   }
-  level_.for_unknowns([&](int b) {
-    for (int c = 0; c < bucket_cells; ++c) x(b)[c] += static_cast<double>(correction_.at(b)[c]);
-    lift(b);
-  });
+}
+
+/// Relaxes the correction of one bucket.
+void ActiveSet::sweep_bucket(int b, int pass) {
+  const BucketOperator a = level_.bucket_operator(b);
+  UnknownTile tile;
+  if (pass >= 2) {
+    load_bucket(tile, topology_, b, correction_.data(), a);
+  } else {  // its own values are zero, and in the first pass so are its neighbours'
+    for (int c = 0; c < bucket_cells; ++c) rhs_.at(b)[c] = static_cast<float>(r(b)[c]);
+    std::memset(tile.values, 0, sizeof tile.values);
+    if (pass == 1) load_faces(tile, topology_, b, correction_.data());
+    mirror(tile, a.closed);
+  }
+  if (bounded_[static_cast<std::size_t>(b)]) {
+    alignas(64) float least[bucket_cells];
+    const float *l = bound(b), *unknown = unknowns(b);
+    const double* at = x(b);
+    for (int c = 0; c < bucket_cells; ++c) {
+      const auto below = static_cast<float>(static_cast<double>(l[c]) - at[c]);
+      least[c] = (l[c] > no_bound) & (unknown[c] > 0) ? below : no_bound;
+    }
+    relax_projected(tile, rhs_.at(b), a, least, 3);
+  } else {
+    relax(tile, rhs_.at(b), a, 3, false);
+  }
+  store_own(tile, correction_.at(b));
 }
 
 /// Holds the cells that are at their bound and pressed against it. True when the set changed.
 bool ActiveSet::hold_cells() {
-  std::atomic<bool> changed{!free_};
+  std::vector<std::uint8_t> differs(static_cast<std::size_t>(topology_.local_count()), 0);
+  std::atomic<std::int64_t> changes{0}, all{0};
   level_.for_unknowns([&](int b) {
     if (!bounded_[static_cast<std::size_t>(b)]) return;
+    const float* l = bound(b);
+    const double *xs = x(b), *rs = r(b);
     float* held = held_.at(b);
-    bool differs = false;
+    int changed = 0, count = 0;
     for (int c = 0; c < bucket_cells; ++c) {
-      const float l = bound(b)[c];
-      const float next = l > no_bound && x(b)[c] <= static_cast<double>(l) && r(b)[c] < 0 ? 1.0f : 0.0f;
-      differs |= next != held[c];
-      held[c] = next;
+      const bool holds = (l[c] > no_bound) & (xs[c] <= static_cast<double>(l[c])) & (rs[c] < 0);
+      changed += holds != (held[c] != 0), count += holds;
+      held[c] = holds ? 1.0f : 0.0f;
     }
-    if (differs) changed = true;
+    differs[static_cast<std::size_t>(b)] = changed > 0;
+    changes += changed, all += count;
   });
-  if (!exec_.comm.any(changed)) return false;
+  changed_.clear();
+  for (int b = 0; b < topology_.local_count(); ++b)
+    if (differs[static_cast<std::size_t>(b)]) changed_.push_back(b);
+  std::int64_t counts[2] = {changes, all};
+  exec_.comm.sum(std::span<std::int64_t>(counts));
+  stale_ += counts[0], held_count_ = counts[1];
+  return counts[0] > 0;
+}
+
+/// The hierarchy of the free cells.
+void ActiveSet::build_free() {
   held_.exchange(exec_, topology_);
-  return true;
+  HeldOutline outline = outline_held(level_, held_);
+  const auto load = [&](int b, NetworkTile& tile) {
+    PaddedTile<float, 4> held;
+    problem_.load(b, tile);
+    load_tile<Halo<4>>(held, topology_, b, const_cast<const float*>(held_.data()), 0.0f);
+    hold(tile, held.values);
+  };
+  free_.reset();
+  free_ = std::make_unique<NetworkSolver>(exec_, problem_.solver, problem_.level, std::move(outline.shapes),
+                                          outline.changed, load, Multigrid::Settings{.memory = settings_.memory});
+  stale_ = 0;
+  std::vector<std::int32_t> all(static_cast<std::size_t>(topology_.local_count()));
+  std::iota(all.begin(), all.end(), 0);
+  if (free_->cycle().level_count() > 1) free_->cycle().level(0).hold(level_, held_, all);
 }
 
 /// Brings the free cells closer to A x = b and lifts x to its bounds: by one step where the held cells are others than
 /// before, else to the tolerance.
 void ActiveSet::solve_free(SolveReport& report, double tolerance) {
   Stopwatch watch;
-  const bool changed = hold_cells();
-  if (changed) {
-    HeldOutline outline = outline_held(level_, held_);
-    const auto load = [&](int b, NetworkTile& tile) {
-      PaddedTile<float, 4> held;
-      problem_.load(b, tile);
-      load_tile<Halo<4>>(held, topology_, b, const_cast<const float*>(held_.data()), 0.0f);
-      hold(tile, held.values);
-    };
-    free_.reset();
-    free_ = std::make_unique<NetworkSolver>(exec_, problem_.solver, problem_.level, std::move(outline.shapes),
-                                            outline.changed, load, Multigrid::Settings{.memory = settings_.memory});
-  }
+  const bool changed = hold_cells() || !free_;
+  // For a step, coarse levels that are right but for few cells will do.
+  if (!free_ || stale_ > (changed && free_->cycle().level_count() > 1 ? held_count_ / 32 : 0))
+    build_free();
+  else if (changed)
+    free_->cycle().level(0).hold(level_, held_, changed_);
   report.setup_seconds += watch.seconds();
   if (changed) {  // more than a step would be lost on the wrong cells
     const double size = report.residual * norm_ / std::sqrt(static_cast<double>(std::max<std::int64_t>(unknowns_, 1)));

@@ -40,12 +40,16 @@ class ActiveSet {
   double* delta(int b) { return reinterpret_cast<double*>(delta_.data()) + at(b); }
   const float* bound(int b) const { return problem_.bound + at(b); }
   double sum(const std::vector<double>& parts);
+  const float* unknowns(int b) const;
   void start(SolveReport& report);
   void start_bucket(int b);
+  double defect(int b);
   double evaluate();
   void lift(int b);
   void sweep();
+  void sweep_bucket(int b, int pass);
   bool hold_cells();
+  void build_free();
   void solve_free(SolveReport& report, double tolerance);
 
   Exec& exec_;
@@ -58,7 +62,9 @@ class ActiveSet {
   std::vector<std::uint8_t> bounded_;  // buckets with any bound
   std::vector<double> sums_;
   double norm_ = 0;
-  std::int64_t unknowns_ = 0;  // at most
+  std::int64_t unknowns_ = 0;                // at most
+  std::vector<std::int32_t> changed_;        // buckets where held_ changed last
+  std::int64_t held_count_ = 0, stale_ = 0;  // cells held, and changes since free_ was built
   std::unique_ptr<NetworkSolver> free_;
 };
 

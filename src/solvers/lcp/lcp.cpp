@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "solvers/lcp/active_set.h"
@@ -13,8 +14,13 @@ namespace {
 
 /// True when every bound is a number or none.
 bool usable(const float* bound, int buckets) {
-  const float* end = bound + static_cast<std::size_t>(buckets) * bucket_cells;
-  return std::all_of(bound, end, [](float l) { return l < -no_bound; });
+  std::atomic<bool> good{true};
+  parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
+    int here = 1;
+    for (std::size_t i = begin * bucket_cells; i < end * bucket_cells; ++i) here &= bound[i] < -no_bound;
+    if (!here) good = false;
+  });
+  return good;
 }
 
 /// The same problem on all levels of the hierarchy without bounds: coarse ones give the finer ones their start.
@@ -33,10 +39,11 @@ class Cascade {
  private:
   /// Fills x of a problem on level l from the solution on level l + 1.
   void guess(int l, const LcpProblem& problem) {
-    const Level& fine = cycle_.level(l);
-    const Topology& t = fine.topology();
-    std::fill_n(problem.x, static_cast<std::size_t>(t.total_count()) * bucket_cells, 0.0);
-    if (l + 2 >= cycle_.level_count()) return;
+    if (l + 2 >= cycle_.level_count()) {
+      const int buckets = cycle_.level(l).topology().total_count();
+      std::fill_n(problem.x, static_cast<std::size_t>(buckets) * bucket_cells, 0.0);
+      return;
+    }
     const Level& coarse = cycle_.level(l + 1);
     const Topology& up = coarse.topology();
     cycle_.restrict_to(exec_, l, problem.rhs);
@@ -108,7 +115,7 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   const PressureTiles tiles(exec, volume, channels);
   const auto load = [&](int b, NetworkTile& tile) { tiles.load(b, tile); };
   NetworkSolver full(exec, volume.shared_topology(), outline.shapes, outline.unknowns, load,
-                     {.memory = settings.memory, .keep_networks = true});
+                     {.memory = settings.memory, .base_only = true});
   report.pools = full.pools().count(), report.closed_pools = full.pools().closed();
   report.setup_seconds = watch.seconds();
   // Closed pools that nothing bounds are fixed up to a constant, as without bounds.

@@ -8,6 +8,7 @@
 // their bound, multigrid moves the others, one step while the held cells still change and to the end once they stay (an
 // inexact active-set method; with exact solves it settles for matrices like these [Hintermüller, Ito, Kunisch 2002]).
 // The first guess comes from the same problem on the coarse levels of the hierarchy, where rounds cost next to nothing.
+// Coarse levels are built anew only when more than one held cell in 32 has changed, or before solving to the end.
 //
 //   const SolveReport report = solve_lcp(exec, volume, {area, distance, rhs, pressure}, lower, {.tolerance = 1e-4});
 #pragma once

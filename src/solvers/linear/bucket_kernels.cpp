@@ -148,7 +148,8 @@ void residual_network(const float* __restrict tile, const float* __restrict rhs,
   by_row(AEGIR_ROW {
     const float* u = tile + tile_origin + i * tile_i + j * tile_j;
     const int c = cell_offset(i, j, 0);
-    store_row(out + c, minus_product(u, n, i, j, load(u), load(rhs + c)));
+    const Line r = minus_product(u, n, i, j, load(u), load(rhs + c));
+    store_row(out + c, load(n.relax + c) > Line{} ? r : Line{});
   });
 }
 
@@ -174,6 +175,11 @@ double energy_network(const float* __restrict tile, const NetworkBucket& n) {
     sum = sum + widen(part + fused(load(n.z_row(i, j)) * z, z, load(n.sink + cell_offset(i, j, 0)) * own * own));
   });
   return total(sum);
+}
+
+/// 1 where there is an unknown, else 0, along one row.
+inline LineD unknowns(const NetworkBucket& n, int c) {
+  return widen(load(n.relax + c) > Line{} ? Line{} + 1.0f : Line{});
 }
 
 /// A u along one row in double; `at(p)` loads eight values at p.
@@ -218,8 +224,8 @@ double subtract_network(const float* __restrict tile, const NetworkBucket& n, do
   LineD sum{};
   by_row(AEGIR_ROW {
     const int c = cell_offset(i, j, 0);
-    const LineD next =
-        load(r + c) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float) * alpha;
+    const LineD change = product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_float) * alpha;
+    const LineD next = load(r + c) - change * unknowns(n, c);
     store(r + c, next);
     sum = fused(next, next, sum);
   });
@@ -242,9 +248,10 @@ double true_network(const double* __restrict tile, const float* __restrict rhs, 
   LineD sum{};
   by_row(AEGIR_ROW {
     const int c = cell_offset(i, j, 0);
-    // No unknown, no equation: its right-hand side is not read, and its links are closed.
+    // No unknown, no equation: its right-hand side is not read.
     const Line known = load(n.relax + c) > Line{} ? load(rhs + c) : Line{};
-    const LineD r = widen(known) - product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
+    const LineD product = product_network(tile + tile_origin + i * tile_i + j * tile_j, n, i, j, from_double);
+    const LineD r = widen(known) - product * unknowns(n, c);
     store(out + c, r);
     sum = fused(r, r, sum);
   });

@@ -83,6 +83,34 @@ TEST(PressureOperator, KernelsInSingleAndDoubleAgree) {
   EXPECT_NEAR(squares, dot(moved, moved), 1e-12 * squares);
 }
 
+TEST(PressureOperator, WhatIsHeldIsNoUnknown) {
+  TestNetwork network({3, 2, 2});
+  network.scatter(6);
+  const auto base = network.level(false), level = network.level(false);
+  const int buckets = network.topology->local_count();
+  BucketField held(buckets, bucket_cells);
+  std::vector<std::int32_t> all;
+  Values x = network.noise(*base, 7);
+  for (int b = 0; b < buckets; ++b) {
+    all.push_back(b);
+    for (int c = b; b % 3 < 2 && c < bucket_cells; c += 5) held.at(b)[c] = 1, x[b * bucket_cells + c] = 0;
+  }
+  level->hold(*base, held, all);
+  Values expected = product(network, *base, x);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (held.data()[i] != 0) expected[i] = 0;
+  EXPECT_LE(norm(difference(product(network, *level, x), expected)), 1e-14 * norm(expected));
+  for (const std::int32_t b : all)
+    for (int c = 0; c < bucket_cells && level->kind(b) != BucketKind::empty; ++c)
+      if (held.at(b)[c] != 0) {
+        EXPECT_EQ(level->bucket_operator(b).network->relax[c], 0);
+      }
+  std::fill_n(held.data(), x.size(), 0.0f);
+  level->hold(*base, held, all);
+  for (const std::int32_t b : all)
+    EXPECT_EQ(level->bucket_operator(b).network, base->bucket_operator(b).network) << "free again, it is as before";
+}
+
 /// A bucket of equal links with closed sides is the same whether stored or not.
 TEST(PressureOperator, ClosedSidesAreLinksOfZero) {
   for (int closed = 0; closed < 64; ++closed) {

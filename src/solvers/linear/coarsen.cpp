@@ -262,11 +262,7 @@ bool extract(const NetworkTile& tile, NetworkBucket& bucket) {
         const float diagonal = sink + tile.link[0][c] + tile.link[0][c + NetworkTile::stride[0]] + tile.link[1][c] +
                                tile.link[1][c + NetworkTile::stride[1]] + along_z;
         bucket.sink[to] = sink;
-        // Rows along z are relaxed at once from their old values: 2 D must exceed D plus the links inside the row.
-        const bool unknown = diagonal > least_diagonal;
-        const float damped = std::max(diagonal, 0.6f * (diagonal + along_z));
-        bucket.relax[to] = unknown ? 1 / damped : 0.0f;
-        bucket.keep[to] = unknown ? (damped - diagonal) / damped : 0.0f;
+        set_relaxation(bucket, to, diagonal, along_z);
         any |= diagonal > least_diagonal;
       }
     }

@@ -12,6 +12,8 @@
 // rediscretised operator (twice as strong per level), and interpolation is trilinear.
 #pragma once
 
+#include <algorithm>
+
 #include "solvers/linear/network.h"
 
 namespace aegir {
@@ -21,6 +23,15 @@ namespace aegir {
 /// across the bucket's upper sides may take a coarse cell for absent that hangs on nothing but a link from beyond the
 /// tile: that costs iterations.
 void coarsen(const NetworkTile& tile, NetworkBlock& block, TransferWeights& weights);
+
+/// Sets what relaxation needs to know of a cell, from the sum of its weights and its links along z.
+inline void set_relaxation(NetworkBucket& n, int cell, float diagonal, float along_z) {
+  // Rows along z are relaxed at once from their old values: 2 D must exceed D plus the links inside the row.
+  const bool unknown = diagonal > least_diagonal;
+  const float damped = std::max(diagonal, 0.6f * (diagonal + along_z));
+  n.relax[cell] = unknown ? 1 / damped : 0.0f;
+  n.keep[cell] = unknown ? (damped - diagonal) / damped : 0.0f;
+}
 
 /// The coefficients of the bucket itself, for the smoother. True when there is any unknown.
 bool extract(const NetworkTile& tile, NetworkBucket& bucket);

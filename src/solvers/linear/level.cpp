@@ -74,23 +74,10 @@ void NetworkFields::exchange(Exec& exec, const Topology& topology) {
 }
 
 void NetworkFields::load(const Topology& topology, int bucket, NetworkTile& tile) const {
-  const auto& neighbours = topology.neighbours(bucket);
-  constexpr int first[3] = {-4, 0, 8}, count[3] = {4, 8, 4}, start[3] = {4, 0, 0};
-  for (int n = 0; n < 27; ++n) {
-    const int x = n / 9, y = n / 3 % 3, z = n % 3, other = neighbours[static_cast<std::size_t>(n)];
-    for (int a = 0; a < 6; ++a) {
-      const float* from = other < 0 ? nullptr : (a < 3 ? link[a] : sink[a - 3]).at(other);
-      float* to = a < 3 ? tile.link[a] : tile.sink[a - 3];
-      for (int i = 0; i < count[x]; ++i)
-        for (int j = 0; j < count[y]; ++j) {
-          float* row = to + NetworkTile::at(first[x] + i, first[y] + j, first[z]);
-          const std::size_t bytes = static_cast<std::size_t>(count[z]) * sizeof(float);
-          if (from)
-            std::memcpy(row, from + cell_offset(start[x] + i, start[y] + j, start[z]), bytes);
-          else
-            std::memset(row, 0, bytes);
-        }
-    }
+  for (int a = 0; a < 6; ++a) {
+    PaddedTile<float, 4> part;
+    load_tile<Halo<4>>(part, topology, bucket, (a < 3 ? link[a] : sink[a - 3]).data(), 0.0f);
+    std::memcpy(a < 3 ? tile.link[a] : tile.sink[a - 3], part.values, NetworkTile::cells * sizeof(float));
   }
 }
 
@@ -220,6 +207,69 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::ve
   build_operators(exec, plan, !coarse, load);
 }
 
+namespace {
+
+/// The coefficients of a bucket that is uniform but for closed sides.
+void fill_uniform(NetworkBucket& n, float unit, Sides closed) {
+  const auto link = [&](int axis, int face) {
+    const bool shut = (face == 0 && (closed >> (2 * axis) & 1)) || (face == 8 && (closed >> (2 * axis + 1) & 1));
+    return shut ? 0.0f : unit;
+  };
+  for (int f = 0; f < 9; ++f)
+    for (int u = 0; u < 8; ++u) {
+      std::fill_n(n.x + (f * 8 + u) * 8, 8, link(0, f));
+      std::fill_n(n.y + (u * 9 + f) * 8, 8, link(1, f));
+      for (int v = 0; v < 8; ++v) n.z[(u * 8 + v) * 9 + f] = link(2, f);
+    }
+  std::fill_n(n.z + 64 * 9, 8, 0.0f);
+  for (int c = 0; c < bucket_cells; ++c) {
+    const int i = c >> 6, j = c >> 3 & 7, k = c & 7;
+    const float along_z = link(2, k) + link(2, k + 1);
+    const float diagonal = link(0, i) + link(0, i + 1) + link(1, j) + link(1, j + 1) + along_z;
+    n.sink[c] = 0;
+    set_relaxation(n, c, diagonal, along_z);
+  }
+}
+
+}  // namespace
+
+void Level::hold(const Level& base, const BucketField& held, std::span<const std::int32_t> buckets) {
+  std::vector<std::uint8_t> holds(buckets.size());
+  parallel_for(0, buckets.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const float* values = held.at(buckets[i]);
+      holds[i] = kind(buckets[i]) != BucketKind::empty &&
+                 std::any_of(values, values + bucket_cells, [](float v) { return v != 0; });
+    }
+  });
+  std::vector<std::int32_t> masked;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const auto b = static_cast<std::size_t>(buckets[i]);
+    if (shapes_[b].kind == BucketKind::empty) continue;
+    if (holds[i])
+      masked.push_back(buckets[i]);
+    else
+      network_of_[b] = base.network_of_[b], shapes_[b] = base.shapes_[b];
+  }
+  auto* networks = reinterpret_cast<NetworkBucket*>(
+      held_networks_.emplace_back(masked.size() * sizeof(NetworkBucket), pool_).data());
+  parallel_for(0, masked.size(), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const int b = masked[i];
+      NetworkBucket& n = networks[i];
+      const BucketOperator a = base.bucket_operator(b);
+      if (a.network)
+        n = *a.network;
+      else
+        fill_uniform(n, a.unit, a.closed);
+      for (int c = 0; c < bucket_cells; ++c)
+        if (held.at(b)[c] != 0) n.relax[c] = n.keep[c] = 0;
+      network_of_[static_cast<std::size_t>(b)] = &n;
+      shapes_[static_cast<std::size_t>(b)] = {BucketKind::mixed, 0};
+    }
+  });
+}
+
 void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader load) {
   const auto count = static_cast<std::size_t>(topology_->local_count());
   network_of_.assign(count, nullptr), transfer_of_.assign(count, nullptr);
@@ -243,7 +293,7 @@ void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader 
   }
   networks_ = PooledBuffer(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), pool_);
   transfers_ = PooledBuffer(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), pool_);
-  std::vector<NetworkBlock> blocks(static_cast<std::size_t>(blocks_wanted));
+  const auto blocks = std::make_unique_for_overwrite<NetworkBlock[]>(static_cast<std::size_t>(blocks_wanted));
   NetworkBlock inner{};
   const NetworkBlock nothing{};
   for (auto& axis : inner.link) std::ranges::fill(axis, 2 * unit_);

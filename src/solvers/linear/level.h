@@ -72,6 +72,11 @@ class Level {
   Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
         std::span<const ChangeBox> changed, TileLoader load, BufferPool* pool = nullptr);
 
+  /// Makes the cells of some local buckets unknowns as in `base`, but for those where `held`, 512 values per bucket, is
+  /// not 0: they stay 0, and links to them work as sinks. Transfers and coarse levels stay as they are, and a bucket
+  /// without unknowns stays one.
+  void hold(const Level& base, const BucketField& held, std::span<const std::int32_t> buckets);
+
   const Topology& topology() const { return *topology_; }
   float unit() const { return unit_; }
   const BucketShape& shape(int b) const { return shapes_[static_cast<std::size_t>(b)]; }
@@ -95,7 +100,7 @@ class Level {
   std::shared_ptr<const Topology> coarse_topology;
   std::unique_ptr<NetworkFields> coarse_network;
   ParentPlan parents;
-  std::unique_ptr<NetworkFields> network;  ///< of this level, where the hierarchy was asked to keep it
+  std::unique_ptr<NetworkFields> network;  ///< of this level, where others are built from the hierarchy
 
   /// `out(bucket, values)` makes `count` floats of every bucket with unknowns; `in(coarse bucket, octant, values)` gets
   /// them where the parent lives. Both are called from several threads. Collective.
@@ -121,6 +126,7 @@ class Level {
   std::vector<const NetworkBucket*> network_of_;     // null: uniform
   std::vector<const TransferWeights*> transfer_of_;  // null: trilinear
   PooledBuffer networks_, transfers_;
+  std::vector<PooledBuffer> held_networks_;  // one by call of hold()
   BufferPool* pool_;
   std::vector<std::int32_t> colours_[2];
 };

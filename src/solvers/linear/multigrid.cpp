@@ -110,10 +110,11 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
     levels_.push_back(std::make_unique<Level>(exec, fine.coarse_topology, std::move(coarse_shapes), unit,
                                               is_last(level_count(), count), load_coarse, settings_.memory));
     levels_.back()->rhs = BucketField(fine.coarse_topology->local_count(), bucket_cells, settings_.memory);
-    if (settings_.keep_networks) levels_.back()->network = std::move(network);
+    if (settings_.base_only) levels_.back()->network = std::move(network);
     unknowns = count;
   }
-  if (unknowns <= 50 * settings_.direct_unknowns) factor_last(exec);
+  few_last_ = unknowns <= 50 * settings_.direct_unknowns;
+  if (few_last_ && !settings_.base_only) factor_last(exec);
 }
 
 Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
@@ -137,7 +138,8 @@ Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<B
                                               load_coarse, settings_.memory));
     levels_.back()->rhs = BucketField(t.local_count(), bucket_cells, settings_.memory);
   }
-  if (base.direct_) factor_last(exec);
+  few_last_ = base.few_last_;
+  if (few_last_) factor_last(exec);
 }
 
 /// One more where a boundary makes relaxation slower, and on coarse levels, where it costs next to nothing.

@@ -26,7 +26,7 @@ class Multigrid {
     std::int64_t direct_unknowns = 600;  ///< at most this many are solved directly on the coarsest level
     int most_levels = 16;
     BufferPool* memory = nullptr;  ///< where memory comes from and goes back to
-    bool keep_networks = false;    ///< keep links and sinks of the coarse levels
+    bool base_only = false;        ///< to build others from: keeps links and sinks of the coarse levels, has no cycle
   };
 
   /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks.
@@ -35,7 +35,7 @@ class Multigrid {
             std::int64_t unknowns, TileLoader load, const Settings& settings);
 
   /// The hierarchy below level `first` of `base`, for a network that differs from that level's in the cells in
-  /// `changed`, by bucket, ghosts included. Base must outlive it and have kept its networks. Collective.
+  /// `changed`, by bucket, ghosts included. Base must outlive it and be built as `base_only`. Collective.
   Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
             std::span<const ChangeBox> changed, TileLoader load, const Settings& settings);
 
@@ -77,6 +77,7 @@ class Multigrid {
   std::vector<std::int64_t> last_cells_;
   std::int64_t last_first_ = 0, last_total_ = 0;
   std::vector<std::int32_t> last_closed_;  // by unknown of all ranks: its component, where that has no sink
+  bool few_last_ = false;                  // few enough to factorise
   std::unique_ptr<DirectSolver> direct_;
 };
 

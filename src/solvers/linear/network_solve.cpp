@@ -299,7 +299,12 @@ void NetworkSolver::descend(Exec& exec, const double* r, double size, double* x)
   });
 }
 
-double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r) {
+namespace {
+
+/// `measure(bucket, square)` with the bucket's sum of r².
+template <class Measure>
+double residual_by_bucket(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r,
+                          const Measure& measure) {
   const Topology& t = level.topology();
   Stopwatch watch;
   if (exec.comm.size() > 1)
@@ -313,11 +318,22 @@ double network_residual(Exec& exec, const Level& level, const NetworkVectors& ve
       const BucketOperator a = level.bucket_operator(b);
       load_tile<Star<1>>(tile, t, b, const_cast<const double*>(vectors.x), 0.0);
       mirror(tile, a.closed);
-      sums[i] = true_residual(tile, vectors.rhs + i * bucket_cells, a, r + i * bucket_cells);
+      sums[i] = measure(b, true_residual(tile, vectors.rhs + i * bucket_cells, a, r + i * bucket_cells));
     }
   });
   exec.profile.kernel("pressure.residual", watch.seconds(), level.pass_bytes(28));
   return exact_sum(exec, t, [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
+}
+
+}  // namespace
+
+double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r) {
+  return residual_by_bucket(exec, level, vectors, r, [](int, double square) { return square; });
+}
+
+double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r,
+                        FunctionRef<double(int bucket)> measure) {
+  return residual_by_bucket(exec, level, vectors, r, [&](int b, double) { return measure(b); });
 }
 
 }  // namespace aegir

@@ -22,8 +22,11 @@ struct NetworkVectors {
   double* x = nullptr;         ///< with ghosts; start and result
 };
 
-/// r = b - A x in double, over the operators of a level; returns the sum of r². Brings the ghosts of x. Collective.
+/// r = b - A x in double, over the operators of a level; returns the sum of r², or of what `measure` makes of the
+/// buckets when their r is there. Brings the ghosts of x. Collective.
 double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r);
+double network_residual(Exec& exec, const Level& level, const NetworkVectors& vectors, double* r,
+                        FunctionRef<double(int bucket)> measure);
 
 /// A network with everything that solves it, for one or several right-hand sides.
 class NetworkSolver {

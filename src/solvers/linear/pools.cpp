@@ -166,11 +166,12 @@ std::vector<std::uint8_t> join_components(Exec& exec, const Components& componen
         shared.push_back(e);
     }
   std::vector<std::uint8_t> drained(static_cast<std::size_t>(components.first.back()), 0);
-  for (int b = 0; b < t.local_count(); ++b)
-    if (const NetworkBucket* n = level.kind(b) == BucketKind::empty ? nullptr : level.bucket_operator(b).network)
+  level.for_unknowns([&](int b) {  // each with components of its own
+    if (const NetworkBucket* n = level.bucket_operator(b).network)
       for (int c = 0; c < bucket_cells; ++c)
         if (n->sink[c] > 0 && n->relax[c] > 0)
           drained[static_cast<std::size_t>(components.of(b, c) - components.offset)] = 1;
+  });
   if (exec.comm.size() > 1) {
     for (std::int64_t c = components.offset; components.mine(c); ++c)
       if (sets.find(c) != c) shared.push_back({c, sets.find(c)});

@@ -51,6 +51,7 @@ ViscosityInput open_channels(Exec& exec, DiscreteVolume& volume, const Viscosity
   const GridStore& solid = volume.store(channels.solid_distance.name);
   input.liquid_distance = std::as_const(volume).store(channels.liquid_distance.name).plane<float>(0);
   input.solid_distance = solid.plane<float>(0);
+  input.free_slip = settings.free_slip;
   input.solid_background = static_cast<float>(solid.info.background[0]);
   for (int a = 0; a < 3; ++a) input.known[a] = std::as_const(volume).store(channels.known.name).plane<float>(a);
   input.stiffness = settings.dt / (settings.density * t.spacing() * t.spacing());

@@ -6,7 +6,8 @@
 // where V is the share of liquid around each sample. The free surface is free of traction by itself: a rigid motion of
 // a free blob costs nothing and is left as it is, and momentum and angular momentum are conserved. Faces whose centre
 // lies in a solid have the solid's velocity (no slip); differences across a wall are taken over the distance to the
-// wall, so walls need not lie on faces.
+// wall, so walls need not lie on faces. With ViscositySettings::free_slip walls bear no shear: then only faces that
+// look towards a wall have the solid's velocity.
 //
 //   const SolveReport report = solve_viscosity(exec, volume, {velocity, known, distance, solid, solid_velocity, {}},
 //                                              {.dt = dt, .density = 1400, .constant_viscosity = 10});
@@ -46,6 +47,7 @@ struct ViscositySettings {
   double dt = 0;                  ///< s
   double density = 1000;          ///< kg/m³
   double constant_viscosity = 0;  ///< Pa s, where there is no channel of it
+  bool free_slip = false;         ///< walls bear no shear; only the velocity towards them is prescribed
   double tolerance = 1e-4;        ///< of the true relative residual |b - A x| / |b|
   int max_iterations = 1000;
   BufferPool* memory = nullptr;  ///< outlives the solve, for the next one: saves clearing fresh pages

@@ -39,6 +39,7 @@ inline Line spread(float x) { return Line{} + x; }
 inline Line clamp(const Line& x, float low, float high) { return lesser(greater(x, spread(low)), spread(high)); }
 inline Line liquid_share(const Line& distance) { return clamp(0.5f - distance, 0.0f, 1.0f); }
 inline Mask prescribed(const Line& solid_distance) { return solid_distance <= on_wall; }
+inline Mask absent(const Line& solid_distance) { return solid_distance <= slipping; }
 inline Line one_where(const Mask& m) { return m ? spread(1) : Line{}; }
 
 /// A halo-2 tile of one channel into a field.
@@ -80,6 +81,24 @@ void find_solids(Scratch& s) {
     const int b = step[(a + 1) % 3], d = step[(a + 2) % 3];
     for_run(-2, 8, [&](int c) {
       store_row(s.solid[a].values + c, 0.25f * ((at(c) + at(c + b + d)) + (at(c + b) + at(c + d))));
+    });
+  }
+}
+
+/// Marks faces in solids whose axis is not the one closest to the normal, which is the gradient of the distance. 40
+/// flops per face.
+void let_slip(Scratch& s) {
+  const float* node = s.node.values;
+  const auto at = [&](int c) { return load_row(node + c); };
+  for (int a = 0; a < 3; ++a) {
+    const int b = step[(a + 1) % 3], d = step[(a + 2) % 3];
+    const auto four = [&](int c) { return (at(c) + at(c + b + d)) + (at(c + b) + at(c + d)); };
+    for_run(-1, 8, [&](int c) {
+      const Line along = 0.125f * (four(c + step[a]) - four(c - step[a]));
+      const Line one = 0.5f * ((at(c + b) - at(c)) + (at(c + b + d) - at(c + d)));
+      const Line other = 0.5f * ((at(c + d) - at(c)) + (at(c + b + d) - at(c + b)));
+      const Line solid = load_row(s.solid[a].values + c), most = greater(one * one, other * other);
+      store_row(s.solid[a].values + c, prescribed(solid) & (along * along < most) ? spread(slipping) : solid);
     });
   }
 }
@@ -138,7 +157,7 @@ void fill_normal(const Scratch& s, int a, float k, bool variable, float* out) {
     const Line best = greater(load_row(s.share[a].values + c), load_row(s.share[a].values + m));
     const Line whole = load_row(s.open.values + m) > 0.0f ? liquid_share(liquid) : best;
     const Mask none = (load_row(s.liquid.values + c) > still_nowhere) | (liquid > still_nowhere) |
-                      (prescribed(solid) & prescribed(solid_below));
+                      (prescribed(solid) & prescribed(solid_below)) | absent(solid) | absent(solid_below);
     Line value = 2 * k * (none ? Line{} : whole) * stretch(solid, solid_below);
     if (variable) {
       const Line resistance = load_row(s.resistance.values + m);
@@ -163,7 +182,8 @@ void fill_edge(const Scratch& s, int a, int b, float k, bool variable, float* fi
     }
     const Line a0 = load_row(s.solid[a].values + at[0]), a1 = load_row(s.solid[a].values + at[2]);
     const Line b0 = load_row(s.solid[b].values + at[0]), b1 = load_row(s.solid[b].values + at[1]);
-    Mask none = (all > still_nowhere) | (prescribed(a0) & prescribed(a1) & prescribed(b0) & prescribed(b1));
+    Mask none = (all > still_nowhere) | (prescribed(a0) & prescribed(a1) & prescribed(b0) & prescribed(b1)) |
+                absent(lesser(lesser(a0, a1), lesser(b0, b1)));
     if (s.sheets)
       none |= (load_row(s.sheet[a].values + at[0]) * load_row(s.sheet[a].values + at[2]) > 0.0f) |
               (load_row(s.sheet[b].values + at[0]) * load_row(s.sheet[b].values + at[1]) > 0.0f);
@@ -254,6 +274,7 @@ ViscosityLook look_at_bucket(const ViscosityInput& input, int bucket, ViscosityS
   }
   if (look.trouble != ViscosityTrouble::none || liquid.least >= 0.5f) return look;
   find_solids(s);
+  if (input.free_slip && solid.least <= on_wall) let_slip(s);
   s.sheets = find_sheets(input, bucket, s);
   look.kind = ViscosityKind::mixed;
   if (!input.viscosity && !s.sheets && liquid.greatest <= -0.5f && solid.least > on_wall && all_known(input, bucket)) {
@@ -283,8 +304,10 @@ int fill_bucket(const ViscosityInput& input, int bucket, ViscosityScratch& s, Vi
   for (int f = 0; f < face_values; f += 64) {
     std::uint64_t bits = 0;
     const int a = f / bucket_cells, i = (f >> 6) & 7;
-    for (int c = 0; c < 64; ++c)
-      bits |= std::uint64_t{prescribed_face(s.solid[a].values[Scratch::at(i, c >> 3, c & 7)])} << c;
+    for (int c = 0; c < 64; ++c) {
+      const float solid = s.solid[a].values[Scratch::at(i, c >> 3, c & 7)];
+      bits |= std::uint64_t{prescribed_face(solid) && solid > slipping} << c;
+    }
     out.fixed[f / 64] = bits;
   }
   return unknowns;

@@ -5,6 +5,10 @@
 // into the wall. A face whose centre lies in a solid is prescribed. Where a velocity difference ends at such a face, it
 // is taken over the distance to the wall: theta cells, theta = f / (f - g) for solid distances f > 0 >= g of both
 // faces, and the sample's volume shrinks by theta.
+//
+// Where liquid slips, only faces in a solid that look towards its surface (no other axis is closer to the normal) are
+// prescribed. The others are absent: they are neither unknown nor prescribed, and no sample that needs one counts, so a
+// wall bears no shear. Exact for walls along the grid, first order for others.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,7 @@ struct ViscosityInput {
   const float* viscosity = nullptr;  ///< null: one for all
   const float* known[3] = {};        ///< null: all
   const float* area[3] = {};         ///< open share of the faces; null: no sheets
+  bool free_slip = false;            ///< solids prescribe the velocity towards them only
   double stiffness = 0;              ///< dt / (rho h²), times the viscosity of all where there is one
 };
 
@@ -54,7 +59,7 @@ struct ViscosityScratch {
   Field liquid;      ///< distance of the cells; far where there is no bucket
   Field node;        ///< solid distance of the nodes, bounded
   Field open;        ///< 1 where the cell's centre lies outside solids, else 0
-  Field solid[3];    ///< solid distance of the faces
+  Field solid[3];    ///< solid distance of the faces, or `slipping`
   Field share[3];    ///< of liquid at the faces
   Field resistance;  ///< 1 / viscosity of the cells; 0 where it has none
   Field sheet[3];    ///< 1 where a sheet thinner than a cell closes the face; only filled where `sheets`
@@ -70,5 +75,7 @@ int fill_bucket(const ViscosityInput& input, int bucket, ViscosityScratch& scrat
 /// A face has the velocity of the solid where the solid distance of its centre is at most this, in cells.
 inline constexpr float on_wall = 0.01f;
 constexpr bool prescribed_face(float solid_distance) { return solid_distance <= on_wall; }
+/// The solid distance that stands for an absent face along a wall that lets slip; below all others.
+inline constexpr float slipping = -8;
 
 }  // namespace aegir

@@ -118,7 +118,7 @@ bool ViscosityMultigrid::coarsen(Exec& exec, const ViscosityInput& fine_input, V
   fill_coarse(exec, fine_input, fine, *coarse);
   coarse_input.topology = coarse->topology.get();
   coarse_input.liquid_distance = coarse->liquid.data(), coarse_input.solid_distance = coarse->node.data();
-  coarse_input.solid_background = far_away;
+  coarse_input.solid_background = far_away, coarse_input.free_slip = fine_input.free_slip;
   coarse_input.viscosity = fine_input.viscosity ? coarse->viscosity.data() : nullptr;
   coarse_input.stiffness = fine_input.stiffness / 4;
   coarse->own = std::make_unique<ViscosityLevel>(exec, coarse_input, pool_);

@@ -148,6 +148,43 @@ TEST(ViscosityLaws, TaylorGreenDecaysWithTwoNuKSquared) {
   }
 }
 
+/// Between walls that let slip the vortices need no one to move the walls; a sliding block needs nothing at all.
+TEST(ViscosityLaws, WallsThatLetSlipBearNoShear) {
+  for (const double viscosity : {3.0, 3000.0}) {
+    const int n = 24, low = 4;
+    TestLiquid liquid({(n + 8 + 7) / 8, (n + 8 + 7) / 8, 1}, 1.0 / n);
+    liquid.fill_solid([&](const Vec3d& x) {
+      return std::min(std::min(x.x - low, low + n - x.x), std::min(x.y - low, low + n - x.y));
+    });
+    liquid.fill_distance([](const Vec3d& x) { return std::max(1 - x.z, x.z - 7); });
+    liquid.fill_velocity([&](int a, const Vec3d& x) {
+      const double p = 2 * pi * (x.x - low) / n, q = 2 * pi * (x.y - low) / n;
+      return a == 0 ? std::sin(p) * std::cos(q) : a == 1 ? -std::cos(p) * std::sin(q) : 0.0;
+    });
+    const Vec3i place{low + n / 4, low + n / 2, 4};
+    const double start = liquid.speed(0, place);
+    const ViscositySettings settings{
+        .dt = 0.02, .density = 1000, .constant_viscosity = viscosity, .free_slip = true, .tolerance = 1e-9};
+    ASSERT_TRUE(liquid.solve(settings).converged);
+    const double rate = (start / liquid.speed(0, place) - 1) / settings.dt;
+    EXPECT_NEAR(rate / (2 * settings.constant_viscosity / settings.density * 4 * pi * pi), 1, 0.01);
+  }
+  for (const double offset : {0.0, 0.3, 0.8}) {
+    TestLiquid liquid({2, 2, 2}, 0.1);
+    liquid.fill_solid([&](const Vec3d& x) { return x.y - 3 - offset; });
+    liquid.fill_distance([](const Vec3d& x) {
+      return std::max({std::abs(x.x - 8) - 5, std::abs(x.y - 5) - 5, std::abs(x.z - 8) - 5});
+    });
+    liquid.fill_velocity([](int a, const Vec3d&) { return a == 0 ? 1.0 : a == 1 ? 0.0 : -2.0; });
+    ASSERT_TRUE(liquid.solve({.dt = 0.1, .density = 1, .constant_viscosity = 10, .free_slip = true, .tolerance = 1e-9})
+                    .converged);
+    for (int y = 4; y < 10; ++y) {
+      EXPECT_NEAR(liquid.speed(0, {8, y, 8}), 1, 1e-5) << offset << ' ' << y;
+      EXPECT_NEAR(liquid.speed(2, {8, y, 8}), -2, 1e-5) << offset << ' ' << y;
+    }
+  }
+}
+
 /// Momentum and angular momentum about the origin, of the mass that the system gives to faces.
 std::array<double, 6> momentum(TestLiquid& liquid) {
   std::array<double, 6> sum{};
