@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace aegir::bench {
 
@@ -78,6 +82,13 @@ std::string json(const Bench& bench) {
     all.push_back(std::move(one));
   }
   return all.dump(2) + "\n";
+}
+
+double status_bytes(const char* field) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(field, 0) == 0) return 1024 * std::atof(line.c_str() + std::strlen(field) + 1);
+  return 0;
 }
 
 }  // namespace aegir::bench

@@ -84,6 +84,9 @@ std::string table(const Bench& bench);
 /// The measurements as JSON text.
 std::string json(const Bench& bench);
 
+/// A number of /proc/self/status in bytes: "VmRSS", "VmHWM".
+double status_bytes(const char* field);
+
 /// One ordinary function per group.
 void register_domain(Registry& registry);
 void register_rebucket(Registry& registry);

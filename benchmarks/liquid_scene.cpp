@@ -39,10 +39,13 @@ LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
     ++run.steps;
     run.seconds += seconds, run.simulated += report->dt, run.particle_steps += static_cast<double>(run.particles);
     for (const auto& s : report->solves) run.iterations += s.iterations;
-    for (const auto& [name, e] : report->tasks) {
-      auto& sum = run.tasks[name];
-      sum.seconds += e.seconds, sum.bytes += e.bytes, sum.calls += e.calls;
-    }
+    const auto book = [](auto& sums, const auto& entries) {
+      for (const auto& [name, e] : entries) {
+        Profile::Entry& sum = sums[name];
+        sum.seconds += e.seconds, sum.bytes += e.bytes, sum.calls += e.calls;
+      }
+    };
+    book(run.tasks, report->tasks), book(run.kernels, exec.profile.kernels());
   }
   return run;
 }

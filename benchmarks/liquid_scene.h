@@ -21,7 +21,7 @@ struct LiquidRun {
   std::int64_t particles = 0;
   int steps = 0;
   double seconds = 0, simulated = 0, particle_steps = 0, iterations = 0;
-  std::map<std::string, Profile::Entry> tasks;
+  std::map<std::string, Profile::Entry> tasks, kernels;
   std::size_t memory = 0;
 };
 

@@ -296,13 +296,6 @@ void lcp(Bench& bench) {
                   ours.iterations, ours.setup_seconds, ours.residual, sweeps.residual(), fewest, best, peer_residual));
 }
 
-double status_bytes(const char* field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind(field, 0) == 0) return 1024 * std::atof(line.c_str() + std::strlen(field) + 1);
-  return 0;
-}
-
 /// How far the resident memory rises above what it was before a solve, per unknown.
 double memory_per_unknown(Bench& bench, int n) {
   const auto volume = make_volume(bench.exec, sloshing_box(n), Partition{});

@@ -90,7 +90,8 @@ TEST(HydrostaticRest, JitteredParticlesInABoxStayCalm) {
     EXPECT_LT(rest.worst.max, 2e-2 * scale);
     EXPECT_LT(rest.worst.rms, 2e-3 * scale);
     EXPECT_LE(rest.late.rms, rest.worst.rms) << "the noise grows";
-    EXPECT_NEAR(rest.pressure, 1, 0.01);
+    // The surface of jittered particles reads up to 0.05 cells high: 2 to 3 per cent of two cells' depth.
+    EXPECT_NEAR(rest.pressure, 1, 0.04);
   }
 }
 

@@ -1,4 +1,6 @@
-// A standing wave between two walls swings with the frequency of linear theory.
+// A standing wave between two walls swings with the frequency of theory: ω² = g k tanh(k h), and at an amplitude a the
+// wave is slower by the factor 1 - (k a)²/8 (deep water; Rayleigh 1915, Tadjbakhsh & Keller 1960): 0.44 % at 0.03
+// wavelengths.
 #include <filesystem>
 #include <fstream>
 
@@ -37,10 +39,10 @@ std::string write_wave(double length, double width, double depth, double amplitu
   return path;
 }
 
-/// ω of the first mode over its theory, from the zero crossings of two periods.
+/// ω of the first mode over that of theory at this amplitude, from the zero crossings of two periods.
 double frequency_ratio(int cells_per_wavelength, const std::string& transfer, int substeps) {
   const double wavelength = 1, length = wavelength / 2, depth = 0.5, k = 2 * pi / wavelength,
-               dx = wavelength / cells_per_wavelength, width = 20 * dx;
+               dx = wavelength / cells_per_wavelength, width = 10 * dx;
   const double omega = std::sqrt(g * k * std::tanh(k * depth)), period = 2 * pi / omega;
   const std::string mesh = write_wave(length, width, depth, 0.03 * wavelength, k);
   const int frames = static_cast<int>(std::ceil(1.95 * period * 24));
@@ -70,14 +72,17 @@ double frequency_ratio(int cells_per_wavelength, const std::string& transfer, in
   // Crossings lie at (n + 1/2) π / ω: the mean over all of them.
   double ratio = 0;
   for (std::size_t n = 0; n < 4; ++n) ratio += 0.25 * (static_cast<double>(n) + 0.5) * pi / omega / crossings[n];
-  std::printf("%s, %d cells per wavelength, %d substeps: frequency %.4f of theory; crossings at", transfer.c_str(),
-              cells_per_wavelength, substeps, ratio);
+  const double slower = 1 - std::pow(0.03 * k, 2) / 8;
+  std::printf(
+      "%s, %d cells per wavelength, %d substeps: frequency %.4f of linear theory, %.4f of that at this amplitude; "
+      "crossings at",
+      transfer.c_str(), cells_per_wavelength, substeps, ratio, ratio / slower);
   for (std::size_t n = 0; n < 4; ++n) std::printf(" %.4f", crossings[n] * omega / pi);
   std::printf(" half periods\n");
-  return ratio;
+  return ratio / slower;
 }
 
-TEST(StandingWave, FrequencyOfLinearTheory) {
+TEST(StandingWave, FrequencyOfTheory) {
   for (const int substeps : {4, 8}) {
     EXPECT_NEAR(frequency_ratio(32, "flip", substeps), 1, 0.03);
     EXPECT_NEAR(frequency_ratio(64, "flip", substeps), 1, 0.01);

@@ -18,7 +18,7 @@
 namespace aegir {
 namespace {
 
-enum class SolidContact { free_slip, no_slip, separating };
+enum class SolidContact { free_slip, friction, no_slip, separating };
 
 struct PressureSettings {
   SolidContact solids = SolidContact::free_slip;
@@ -97,6 +97,7 @@ class PressureOperator final : public Operator {
     if (!std::isfinite(report.residual))
       return simulation_error("the pressure of '{}' has no solution: {}", object_.path(), report.trouble);
     subtract_gradient(c.exec, grid, channels);
+    if (s_.solids != SolidContact::friction) return {};
     // The channel is p dt / (ρ Δx) already: with dt = Δx and ρ = 1 friction takes it as it is.
     wall_friction(c.exec, grid, object_.solids(), {grid::velocity, object_.solid_channels(), grid::pressure},
                   {.dt = object_.spacing(), .density = 1});
@@ -152,6 +153,8 @@ class Pressure final : public Behavior {
   static void describe(Schema<Settings>& s) {
     s.field("solids", &Settings::solids)
         .choices({{"free_slip", SolidContact::free_slip, "Liquid slides along solids."},
+                  {"friction", SolidContact::friction,
+                   "Slides with Coulomb friction: colliders' `friction` times the pressure just solved."},
                   {"no_slip", SolidContact::no_slip, "Liquid moves with solids where it touches them."},
                   {"separating", SolidContact::separating, "Slides, and may leave."}})
         .doc("What liquid does at solids.");

@@ -42,13 +42,57 @@ bool farther_air(const Tile& phi, int i, int j, int k) {
   return phi(i, j, k) >= 0 && !first_air(phi, i, j, k);
 }
 
+/// Whether a bucket and the layer of cells around it are all liquid or all air.
+template <class Tile>
+bool all_alike(const Tile& phi) {
+  bool wet = false, dry = false;
+  for (int i = -1; i <= bucket_size; ++i)
+    for (int j = -1; j <= bucket_size; ++j)
+      for (int k = -1; k <= bucket_size; ++k) wet |= phi(i, j, k) < 0, dry |= phi(i, j, k) >= 0;
+  return !(wet && dry);
+}
+
+/// Whether a cell is air with bulk liquid across one of its faces; single drops are shallower.
+template <class Tile>
+bool beside_bulk(const Tile& phi, int i, int j, int k) {
+  constexpr float bulk = -0.4f;
+  return phi(i, j, k) >= 0 && (phi(i - 1, j, k) < bulk || phi(i + 1, j, k) < bulk || phi(i, j - 1, k) < bulk ||
+                               phi(i, j + 1, k) < bulk || phi(i, j, k - 1) < bulk || phi(i, j, k + 1) < bulk);
+}
+
 }  // namespace
+
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, std::span<const int> buckets) {
+  auto distance = volume.read<Halo<2>>(c.distance);
+  auto mass = volume.write(c.mass);
+  distance.prepare(exec), mass.prepare(exec);
+  parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+    typename decltype(distance)::View d;
+    typename decltype(mass)::View m;
+    for (std::size_t n = begin; n < end; ++n) {
+      distance.load(d, buckets[n]), mass.load(m, buckets[n]);
+      const auto& phi = d.get();
+      for (int i = 0; i < bucket_size; ++i)
+        for (int j = 0; j < bucket_size; ++j)
+          for (int k = 0; k < bucket_size; ++k) {
+            if (phi(i, j, k) < 0) continue;
+            for (int a = 0; a < 3; ++a) {
+              const int bi = i - (a == 0), bj = j - (a == 1), bk = k - (a == 2);
+              float& known = m.plane[static_cast<std::size_t>(a)](i, j, k);
+              if (known > 0 && phi(bi, bj, bk) >= 0 && (beside_bulk(phi, i, j, k) || beside_bulk(phi, bi, bj, bk)))
+                known = 0;
+            }
+          }
+    }
+  });
+}
 
 void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) {
   for_each_bucket(
       exec, "air surplus", volume.topology(),
       [](const Bucket&, auto& u, auto& area, auto& solid, auto& phi, auto& surplus) {
         std::fill_n(surplus.values, bucket_cells, 0.0f);
+        if (all_alike(phi)) return;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
             bool any = false;
@@ -86,6 +130,7 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
   for_each_bucket(
       exec, "close air", volume.topology(),
       [](const Bucket&, auto& u, auto& area, auto& phi, auto& surplus) {
+        if (all_alike(phi)) return;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j)
             for (int k = 0; k < bucket_size; ++k)

@@ -8,6 +8,8 @@
 //   u -= p̂_i / θ        θ as in solvers/linear/free_surface.h [Gibou et al. 2002]
 #pragma once
 
+#include <span>
+
 #include "domain/exec.h"
 #include "domain/volume/discrete_volume.h"
 
@@ -25,6 +27,17 @@ void divergence_of(Exec& exec, DiscreteVolume& volume, const ProjectionChannels&
 /// Takes the pressure's gradient from the faces beside liquid; afterwards `mass` is above zero exactly on open faces
 /// whose velocity means something. Reads pressure and distance with a halo of 1.
 void subtract_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels);
+
+/// What forget_air reads and writes.
+struct AirChannels {
+  CellChannel<float> distance;
+  FaceChannel<float> mass;
+};
+
+/// Forgets velocities of the air next to bulk liquid in some buckets, those that solids touch: no pressure acted on
+/// them, so gravity's kick is still in them, and extending them into solids would pull liquid along walls. They are
+/// extended from the liquid instead. Reads distance with halo 2, writes mass.
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, std::span<const int> buckets);
 
 /// Makes the first layer of air free of divergence, after velocities were extended into it: what enters an air cell
 /// beside liquid leaves through its faces towards farther air. With plain extension the surface would lag behind by the
