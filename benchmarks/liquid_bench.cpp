@@ -2,7 +2,11 @@
 // machine's bandwidth and against Mantaflow, which Debian's `blender` brings (benchmarks/peers).
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/vec.h"
 #include "benchmarks/bandwidth.h"
 #include "benchmarks/liquid_scene.h"
 #include "parallel/threads.h"
@@ -126,6 +131,64 @@ void honey(Bench& bench) {
   bench.cost("liquid.honey_128", b.seconds / b.steps, "s per step", "inviscid", a.seconds / a.steps);
 }
 
+/// A ball of half a million triangles that breathes, as an OBJ file and its MDD deformation.
+struct BreathingBall {
+  std::filesystem::path directory = std::filesystem::temp_directory_path() / fmt::format("aegir_bench_{}", ::getpid());
+  BreathingBall() {
+    std::filesystem::create_directories(directory);
+    constexpr int rings = 354, slices = 708, frames = 16;
+    std::vector<Vec3d> directions{{0, 1, 0}, {0, -1, 0}};
+    for (int i = 1; i < rings; ++i)
+      for (int j = 0; j < slices; ++j) {
+        const double a = 3.14159265358979 * i / rings, b = 6.28318530717959 * j / slices;
+        directions.push_back({std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)});
+      }
+    const auto vertex = [](int i, int j) { return i == 0 ? 1 : i == rings ? 2 : 3 + (i - 1) * slices + j % slices; };
+    std::ofstream obj(directory / "ball.obj");
+    for (const Vec3d& d : directions)
+      obj << "v " << 0.4 + 0.15 * d.x << ' ' << 0.3 + 0.15 * d.y << ' ' << 0.5 + 0.15 * d.z << '\n';
+    for (int i = 0; i < rings; ++i)
+      for (int j = 0; j < slices; ++j) {
+        if (i > 0) obj << "f " << vertex(i, j) << ' ' << vertex(i, j + 1) << ' ' << vertex(i + 1, j) << '\n';
+        if (i < rings - 1)
+          obj << "f " << vertex(i, j + 1) << ' ' << vertex(i + 1, j + 1) << ' ' << vertex(i + 1, j) << '\n';
+      }
+    std::ofstream mdd(directory / "ball.mdd", std::ios::binary);
+    const auto put = [&](auto value) {
+      auto bits = std::bit_cast<std::uint32_t>(value);
+      bits = __builtin_bswap32(bits);
+      mdd.write(reinterpret_cast<const char*>(&bits), 4);
+    };
+    put(std::int32_t{frames}), put(static_cast<std::int32_t>(directions.size()));
+    for (int f = 0; f < frames; ++f) put(static_cast<float>(f) / 24);
+    for (int f = 0; f < frames; ++f)
+      for (const Vec3d& d : directions) {
+        const double r = 0.15 + 0.02 * std::sin(0.7 * f + 3 * d.y);
+        put(static_cast<float>(0.4 + r * d.x)), put(static_cast<float>(0.3 + r * d.y)),
+            put(static_cast<float>(0.5 + r * d.z));
+      }
+  }
+  ~BreathingBall() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+  }
+};
+
+/// What a large deforming collider in the middle of the water adds to a step.
+void deforming_collider(Bench& bench) {
+  const BreathingBall ball;
+  const LiquidScene alone{.cells = 256, .first_frame = 2, .last_frame = 4, .max_steps = 8};
+  LiquidScene with = alone;
+  with.head = fmt::format("inputs: {{ball: {{file: {0}/ball.obj, motion: deforming, deformation: {0}/ball.mdd}}}}\n",
+                          ball.directory.string());
+  with.more = "  - collider: ball\n    input: ball\n";
+  const LiquidRun a = run_dam_break(bench.exec, alone), b = run_dam_break(bench.exec, with);
+  bench.cost("liquid.deforming_collider", b.seconds / b.steps, "s per step", "without it", a.seconds / a.steps);
+  Bandwidth bandwidth(static_cast<std::size_t>(b.particles) * 64);
+  const auto t = in_turns(3, bandwidth.turns());
+  print_profile(bench, "task  ", b.tasks, b, bandwidth.best(t.data()));
+}
+
 }  // namespace
 
 void register_liquid(Registry& registry) {
@@ -137,6 +200,7 @@ void register_liquid(Registry& registry) {
   registry.add("liquid.scaling", scaling);
   registry.add("liquid.memory", memory);
   registry.add("liquid.honey_128", honey);
+  registry.add("liquid.deforming_collider", deforming_collider);
 }
 
 }  // namespace aegir::bench

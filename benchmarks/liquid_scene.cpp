@@ -15,12 +15,13 @@ LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
   register_liquid(catalog);
   Messages messages;
   const std::string text = fmt::format(
-      "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\nsetup:\n  - gravity: earth\n"
+      "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\n{}setup:\n  - gravity: "
+      "earth\n"
       "  - domain: box\n    box: {{min: [0, 0, 0], max: [2, 1, 1]}}\n    limits: {{sides: wall, bottom: wall, top: "
       "wall}}\n"
       "  - hybrid: water\n    voxel_size: {}\n    transfer: {}\n"
       "    fill: {{shape: {{kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}}}}\n  - pressure: p\n{}",
-      scene.last_frame, 2.0 / scene.cells, scene.transfer, scene.more);
+      scene.last_frame, scene.head, 2.0 / scene.cells, scene.transfer, scene.more);
   auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
   AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
   auto made = Simulation::create(std::move(*setup), exec, messages);

@@ -12,6 +12,7 @@ struct LiquidScene {
   int cells = 128;  ///< along the box
   std::string transfer = "flip";
   std::string more = {};  ///< further nodes of the setup
+  std::string head = {};  ///< further sections before them
   int first_frame = 6, last_frame = 10;
   int max_steps = 1 << 30;
 };

@@ -87,6 +87,9 @@ class DeformingSurface {
   std::size_t vertices() const { return mesh_.positions.size(); }
   /// The mesh at the end; triangles turned to agree about the outside.
   const TriangleMesh& mesh() const { return mesh_; }
+  /// Vertices at the begin of the substep, and how long it is.
+  std::span<const Vec3d> begin() const { return begin_; }
+  double duration() const { return duration_; }
   std::size_t memory_bytes() const;
 
  private:
