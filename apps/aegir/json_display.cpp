@@ -47,7 +47,10 @@ class JsonDisplay final : public RunDisplay {
   }
   void frame(const FrameReport& f) override {
     ordered_json objects = ordered_json::object();
-    for (const auto& [name, a] : f.objects) objects[name] = {{"particles", a.particles}, {"max_speed", a.max_speed}};
+    for (const auto& [name, a] : f.objects) {
+      objects[name] = {{"particles", a.particles}, {"max_speed", a.max_speed}};
+      for (const auto& [what, value] : a.more) objects[name][what] = value;
+    }
     say("frame", {{"frame", f.frame},
                   {"first", f.first},
                   {"last", f.last},

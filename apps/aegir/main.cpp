@@ -60,7 +60,7 @@ void add_run(CLI::App& app, Arguments& a) {
   c->footer(
       "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
       "Exit codes: 0 done, 2 wrong setup or usage, 3 simulation failed, 4 input/output, 5 memory, 128+signal.\n\n"
-      "Example:\n  aegir run setups/fountain.yaml -o runs/fountain --frames 1:48 --set jet=8m/s");
+      "Example:\n  aegir run setups/sprinkler.yaml -o runs/sprinkler --frames 1:48 --set jet=8m/s");
 }
 
 void add_wedge(CLI::App& app, Arguments& a) {
@@ -78,16 +78,16 @@ void add_wedge(CLI::App& app, Arguments& a) {
       "Runs are numbered folders in DIR, beside wedge.md, wedge.json and contact_sheet.png. A run that fails is noted\n"
       "and the others go on; the exit code is the worst of them. --resume goes on with every run and adds new "
       "values.\n\n"
-      "Example:\n  aegir wedge setups/fountain.yaml --set jet=4m/s,8m/s --set drops.voxel_size=5cm,10cm");
+      "Example:\n  aegir wedge setups/sprinkler.yaml --set jet=4m/s,8m/s --set drops.voxel_size=5cm,10cm");
 }
 
 void add_looking(CLI::App& app, Arguments& a) {
   CLI::App* check = app.add_subcommand("check", "Says everything that is wrong or doubtful in a setup; writes nothing");
   add_setup(*check, a);
-  check->footer("Example:\n  aegir check setups/fountain.yaml");
+  check->footer("Example:\n  aegir check setups/sprinkler.yaml");
   CLI::App* explain = app.add_subcommand("explain", "Prints the timeline of a setup: stage, task, behavior, channels");
   add_setup(*explain, a);
-  explain->footer("Example:\n  aegir explain setups/fountain.yaml");
+  explain->footer("Example:\n  aegir explain setups/sprinkler.yaml");
 
   CLI::App* describe = app.add_subcommand("describe", "Describes the types that a setup may name");
   describe->add_option("TYPE", a.describe.type, "One type; all if not given");
@@ -104,7 +104,7 @@ void add_results(CLI::App& app, Arguments& a) {
   CLI::App* info = app.add_subcommand("info", "Describes a cache, a checkpoint or a run directory");
   info->add_option("PATH", a.paths, "Files or folders")->required();
   info->add_flag("--hash", a.hash, "Prints a hash over what the files mean, without metadata and compression");
-  info->footer("Examples:\n  aegir info runs/fountain\n  aegir info --hash runs/fountain/drops/*.vdb");
+  info->footer("Examples:\n  aegir info runs/sprinkler\n  aegir info --hash runs/sprinkler/drops/*.vdb");
 
   CLI::App* preview =
       app.add_subcommand("preview", "Draws particles, coloured by speed: a PNG per frame and a contact sheet");
@@ -115,7 +115,7 @@ void add_results(CLI::App& app, Arguments& a) {
       ->type_name("DIR");
   preview->add_option("--size", a.size, "Size of a picture")->type_name("WxH");
   preview->add_option("--frames", a.frames, "First and last frame, both included")->type_name("A:B");
-  preview->footer("Example:\n  aegir preview runs/fountain --frames 1:24 --size 640x360");
+  preview->footer("Example:\n  aegir preview runs/sprinkler --frames 1:24 --size 640x360");
 }
 
 /// Texts that mean numbers; the first that does not make sense is the user's mistake.
@@ -180,7 +180,7 @@ int main_program(int argc, char** argv) {
   app.set_version_flag("--version", "aegir " + std::string(aegir_version()));
   app.require_subcommand(1);
   app.footer(
-      "Example:\n  aegir run setups/fountain.yaml && aegir preview runs/fountain\n\naegir COMMAND --help says more.");
+      "Example:\n  aegir run setups/dam_break.yaml && aegir preview runs/dam_break\n\naegir COMMAND --help says more.");
   add_run(app, a);
   add_wedge(app, a);
   add_looking(app, a);

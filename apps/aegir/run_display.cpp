@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -28,6 +30,17 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
+
+/// The change of volume of the liquid where it is largest, if there are liquids.
+std::optional<double> volume_drift(const std::vector<std::pair<std::string, ObjectAudit>>& objects) {
+  std::optional<double> worst;
+  for (const auto& [path, audit] : objects)
+    for (const auto& [name, value] : audit.more)
+      if (name == std::string_view("volume_drift") && (!worst || std::abs(value) > std::abs(*worst))) worst = value;
+  return worst;
+}
+
+std::string percent(double part) { return fmt::format("{:+.2f} %", 100 * part); }
 
 /// Right-aligned in a column.
 std::string cell(const std::string& text, std::size_t width) {
@@ -86,6 +99,7 @@ class TextDisplay final : public RunDisplay {
       text += cell(short_count(f.objects[i].second.particles), i < widths_.size() ? widths_[i] : 8);
     text += cell(three_digits(f.max_speed), 9);
     if (iterations_) text += cell(std::to_string(f.iterations), 7);
+    if (volume_) text += cell(percent(volume_drift(f.objects).value_or(0)), 10);
     text += cell(fmt::format("{:.2f}", f.seconds), 8) + cell(short_bytes(f.memory), 10) + cell(short_time(f.eta), 9);
     line(text + (f.written ? "" : "  not written") + "\n");
     first_ = f.first;
@@ -117,6 +131,7 @@ class TextDisplay final : public RunDisplay {
         s.frames > 0 ? frames : fmt::format("nothing to do; the run had already reached frame {}", s.last_frame);
     for (const auto& [name, audit] : s.objects)
       text += fmt::format(" · {} {} particles", last_part(name), short_count(audit.particles));
+    if (const auto drift = volume_drift(s.objects)) text += " · volume " + percent(*drift);
     line(labelled("done", text));
     if (!s.output.empty()) line(labelled("open", fmt::format("{} · aegir preview {}", s.output, s.output)));
   }
@@ -155,9 +170,11 @@ class TextDisplay final : public RunDisplay {
 
   /// The head of the table, again when it gets other columns.
   void begin_table(const FrameReport& f) {
-    if (titled_ && (iterations_ || f.iterations == 0)) return;
+    const bool liquids = volume_drift(f.objects).has_value();
+    if (titled_ && (iterations_ || f.iterations == 0) && volume_ == liquids) return;
     titled_ = true;
-    iterations_ = f.iterations > 0;
+    iterations_ = f.iterations > 0 || liquids;
+    volume_ = liquids;
     frame_width_ = std::max<std::size_t>(9, fmt::format("{}/{}", f.last, f.last).size());
     std::string text = cell("frame", frame_width_) + cell("steps", 7);
     widths_.clear();
@@ -165,8 +182,8 @@ class TextDisplay final : public RunDisplay {
       widths_.push_back(std::max<std::size_t>(8, last_part(name).size() + 2));
       text += cell(last_part(name), widths_.back());
     }
-    text +=
-        cell("max m/s", 9) + (iterations_ ? cell("iters", 7) : "") + cell("s", 8) + cell("mem", 10) + cell("eta", 9);
+    text += cell("max m/s", 9) + (iterations_ ? cell("iters", 7) : "") + (volume_ ? cell("volume", 10) : "") +
+            cell("s", 8) + cell("mem", 10) + cell("eta", 9);
     line(text + "\n");
   }
 
@@ -195,7 +212,7 @@ class TextDisplay final : public RunDisplay {
   }
 
   ProgressStyle style_;
-  bool bar_, drawn_ = false, titled_ = false, iterations_ = false, shown_ = false;
+  bool bar_, drawn_ = false, titled_ = false, iterations_ = false, volume_ = false, shown_ = false;
   int rank_ = 0, code_ = 2, first_ = 0, last_ = 0;
   std::size_t frame_width_ = 9;
   std::vector<std::size_t> widths_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "engine/catalog.h"
 #include "engine/run_directory.h"
@@ -13,6 +14,8 @@
 #include "io/frame_path.h"
 #include "io/vdb.h"
 #include "phenomena/common/collider.h"
+#include "phenomena/common/hybrid_object.h"
+#include "phenomena/common/limits.h"
 #include "pipeline/schedule/simulation.h"
 #include "preview/image.h"
 #include "preview/points.h"
@@ -28,10 +31,15 @@ struct Shown {
   std::vector<float> speed, radius;
 };
 
-/// The colliders of a run, made again from the setup that it recorded; none where that cannot be read any more.
-class Solids {
+/// What stands around the particles of a run.
+struct Surroundings {
+  std::vector<TriangleMesh> solids, glass;
+};
+
+/// Colliders and domain of a run, made again from the setup that it recorded; none where that cannot be read any more.
+class RunScene {
  public:
-  explicit Solids(const std::vector<std::string>& sources) {
+  explicit RunScene(const std::vector<std::string>& sources) {
     for (const std::string& source : sources) {
       const auto record = RunRecord::load(source + "/run.json");
       if (!record) continue;
@@ -44,23 +52,74 @@ class Solids {
       auto simulation = Simulation::create(std::move(*setup), Exec{*comm_, profile_}, messages);
       if (simulation) simulations_.push_back(std::move(*simulation));
     }
+    for_each<HybridObject>([&](const HybridObject&, double) { liquid_ = true; }, 0);
   }
-  std::vector<TriangleMesh> at(int frame) const {
-    std::vector<TriangleMesh> meshes;
-    for (const auto& s : simulations_)
-      for (const auto& o : s->objects())
-        if (const auto* collider = dynamic_cast<const Collider*>(o.get()))
-          if (TriangleMesh mesh = collider->mesh(s->setup().timeline.time(frame)); !mesh.triangles.empty())
-            meshes.push_back(std::move(mesh));
-    return meshes;
+
+  /// Frames a liquid together with the domain and the colliders around it, unless they are far larger, and remembers
+  /// which colliders are vessels: those that most of the liquid is in. `shown` is what the first frame shows.
+  void fit(int frame, const Shown& shown, ViewSettings& view) {
+    if (!liquid_) return;
+    const Box liquid = view.bounds;
+    const auto small = [&](const Box& box) { return length(box.size()) < 3 * length(liquid.size()); };
+    for_each<Limits>(
+        [&](const Limits& limits, double) {
+          Box box = limits.box();
+          if (!small(box)) return;
+          const bool closed = limits.sides()[3] == Limit::wall;
+          if (!closed) box.max.y = std::clamp(liquid.max.y, box.min.y, box.max.y);
+          view.outline = box;
+          if (limits.sides()[0] == Limit::wall)
+            view.bounds.add(
+                Box{box.min, {box.max.x, std::max(box.min.y, std::min(box.max.y, liquid.max.y)), box.max.z}});
+        },
+        frame);
+    for_each<Collider>(
+        [&](const Collider& collider, double time) {
+          const TriangleMesh mesh = collider.mesh(time);
+          if (mesh.triangles.empty()) return;
+          const Box box = mesh.bounds();
+          if (small(box)) view.bounds.add(box);
+          const auto inside = std::count_if(shown.positions.begin(), shown.positions.end(),
+                                            [&](const Vec3d& x) { return box.contains(x); });
+          if (2 * static_cast<std::size_t>(inside) > shown.positions.size()) vessels_.insert(&collider);
+        },
+        frame);
+  }
+
+  Surroundings at(int frame) const {
+    Surroundings all;
+    for_each<Collider>(
+        [&](const Collider& collider, double time) {
+          if (TriangleMesh mesh = collider.mesh(time); !mesh.triangles.empty())
+            (vessels_.contains(&collider) ? all.glass : all.solids).push_back(std::move(mesh));
+        },
+        frame);
+    return all;
   }
 
  private:
+  /// Calls f(object, seconds) for every Object of a kind.
+  template <class Kind, class F>
+  void for_each(const F& f, int frame) const {
+    for (const auto& s : simulations_)
+      for (const auto& o : s->objects())
+        if (const auto* object = dynamic_cast<const Kind*>(o.get())) f(*object, s->setup().timeline.time(frame));
+  }
+
   Catalog catalog_ = make_catalog();
   std::unique_ptr<Comm> comm_ = make_single_comm();
   Profile profile_;
   std::vector<std::unique_ptr<Simulation>> simulations_;
+  std::set<const Collider*> vessels_;
+  bool liquid_ = false;
 };
+
+Image draw(const Shown& shown, const RunScene& scene, int frame, ViewSettings view) {
+  Surroundings around = scene.at(frame);
+  view.caption = fmt::format("frame {}", frame);
+  view.glass = std::move(around.glass);
+  return render_points(shown.positions, shown.speed, shown.radius, around.solids, view);
+}
 
 using Sequence = std::map<int, std::vector<std::string>>;  // frame → files
 
@@ -194,16 +253,21 @@ Result<int> compare_runs(const std::vector<ComparedRun>& runs, const std::string
   view.width = 640;
   view.height = 360;
   if (Status ok = fit_view(files, view); !ok) return ok.error();
+  std::vector<std::unique_ptr<RunScene>> scenes;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Result<Shown> shown = read_frame(files[static_cast<int>(i)]);
+    if (!shown) return shown.error();
+    scenes.push_back(std::make_unique<RunScene>(std::vector{found[i].run->directory}));
+    scenes.back()->fit(found[i].frame, *shown, view);
+  }
   std::vector<Captioned> pictures;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Result<Shown> shown = read_frame(files[static_cast<int>(i)]);
     if (!shown) return shown.error();
-    view.caption = fmt::format("frame {}", found[i].frame);
-    const Solids solids({found[i].run->directory});
     constexpr std::size_t longest = 52;  // letters that fit under a picture
     const std::string& caption = found[i].run->caption;
     pictures.push_back({caption.size() > longest ? caption.substr(0, longest - 3) + "..." : caption,
-                        render_points(shown->positions, shown->speed, shown->radius, solids.at(found[i].frame), view)});
+                        draw(*shown, *scenes[i], found[i].frame, view)});
   }
   const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(pictures.size()))));
   if (Status ok = write_png(contact_sheet(pictures, columns), sheet); !ok) return ok.error();
@@ -225,12 +289,13 @@ Result<PictureReport> make_pictures(const PictureOptions& options, const std::fu
   constexpr std::size_t most_on_sheet = 12;
   const std::size_t stride = (sequence->size() + most_on_sheet - 1) / most_on_sheet;
   std::vector<Captioned> sheet;
-  const Solids solids(options.sources);
+  RunScene scene(options.sources);
+  bool fitted = false;
   for (const auto& [frame, files] : *sequence) {
     const Result<Shown> shown = read_frame(files);
     if (!shown) return shown.error();
-    view.caption = fmt::format("frame {}", frame);
-    const Image image = render_points(shown->positions, shown->speed, shown->radius, solids.at(frame), view);
+    if (!fitted && !shown->positions.empty()) scene.fit(frame, *shown, view), fitted = true;
+    const Image image = draw(*shown, scene, frame, view);
     const std::string path = (fs::path(report.output) / fmt::format("preview.{}.png", frame_text(frame))).string();
     if (Status ok = write_png(image, path); !ok) return ok.error();
     if (static_cast<std::size_t>(report.pictures) % stride == 0)

@@ -57,6 +57,8 @@ std::optional<RunRecord> RunRecord::load(const std::string& path) {
     record.setup_file = setup.at("file").get<std::string>();
     record.setup_hash = setup.at("hash").get<std::string>();
     record.setup_text = setup.at("text").get<std::string>();
+    if (const auto found = all.find("inputs"); found != all.end())
+      if (auto inputs = inputs_of_text(found->dump())) record.inputs = std::move(*inputs);
     record.first_frame = all.at("frames").at(0).get<int>();
     record.last_frame = all.at("frames").at(1).get<int>();
     record.fps = all.at("fps").get<double>();
@@ -71,6 +73,7 @@ Status RunRecord::save(const std::string& path) const {
   ordered_json all;
   all["aegir_run"] = 1;
   all["setup"] = {{"file", setup_file}, {"hash", setup_hash}, {"text", setup_text}};
+  all["inputs"] = ordered_json::parse(inputs_text(inputs));
   all["frames"] = {first_frame, last_frame};
   all["fps"] = fps;
   all["sessions"] = ordered_json::array();

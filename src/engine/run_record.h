@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/input_record.h"
 #include "engine/run_directory.h"
 #include "pipeline/setup/setup.h"
 
@@ -32,7 +33,8 @@ struct RunSession {
 struct RunRecord {
   std::string setup_file;
   std::string setup_hash;
-  std::string setup_text;  ///< canonical YAML
+  std::string setup_text;           ///< canonical YAML
+  std::vector<InputRecord> inputs;  ///< what their files held when the newest session began
   int first_frame = 0, last_frame = 0;
   double fps = 24;
   std::vector<RunSession> sessions;  ///< newest last

@@ -126,6 +126,7 @@ Status Runner::build() {
   const Timeline& timeline = simulation_->setup().timeline;
   every_ = options_.checkpoint_every.value_or(timeline.checkpoint.every);
   moment_ = {timeline.first() - 1, 0};
+  if (root() && !options_.no_output) inputs_ = record_inputs(simulation_->setup().inputs);
   return {};
 }
 
@@ -271,6 +272,7 @@ Status Runner::checkpoint() {
                                                     {"time", fmt::format("{:.17g}", simulation_->time())},
                                                     {"hash", setup.hash},
                                                     {"setup", write_setup(setup)},
+                                                    {"inputs", inputs_text(inputs_)},
                                                     {"host", this_machine().host},
                                                     {"aegir", std::string(aegir_version())},
                                                     {"written", now_text()}};

@@ -79,6 +79,7 @@ class Runner {
   Interval every_;
   std::unique_ptr<RunLock> lock_;       // root only
   RunRecord record_;                    // root only
+  std::vector<InputRecord> inputs_;     // root only: their files as they are now
   std::unique_ptr<StatsFile> stats_;    // root only
   std::set<std::string> files_before_;  // frame files that were there when the run began
   std::set<std::string> warned_;

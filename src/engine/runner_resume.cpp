@@ -142,6 +142,9 @@ Status Runner::restore_from(const RunMoment& moment, bool& restored) {
   std::vector<std::string> changes;
   if (status) {
     changes = changes_since(*info, simulation_->setup());
+    if (const auto before = info->texts.find("inputs"); root() && before != info->texts.end())
+      if (const auto inputs = inputs_of_text(before->second))
+        for (std::string& change : input_changes(*inputs, inputs_)) changes.push_back(std::move(change));
     status = together(read_checkpoint(path, simulation_->state(), comm_));
   }
   const bool changed = comm_.any(!changes.empty());
@@ -188,6 +191,7 @@ Status Runner::open_records() {
   if (root()) {
     if (auto before = RunRecord::load(directory_.run_file()); before && options_.resume.kind != ResumeChoice::none)
       record_ = std::move(*before);
+    record_.inputs = inputs_;
     record_.begin(options_, simulation_->setup(), current_threads(), comm_.size(),
                   resumed_ ? moment_.text() : std::string());
     mine = record_.save(directory_.run_file());

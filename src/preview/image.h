@@ -1,7 +1,7 @@
 // Pictures of eight bits per channel, and putting several of them on one sheet.
 //
 //   Image sheet = contact_sheet({{"frame 1001", first}, {"frame 1020", second}}, 2);
-//   Status written = write_png(sheet, "runs/fountain/preview.png");
+//   Status written = write_png(sheet, "runs/sprinkler/preview.png");
 #pragma once
 
 #include <array>

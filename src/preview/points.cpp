@@ -6,6 +6,7 @@
 #include "parallel/threads.h"
 #include "preview/color_map.h"
 #include "preview/light.h"
+#include "preview/outline.h"
 #include "preview/text.h"
 #include "preview/visibility.h"
 
@@ -47,6 +48,7 @@ class Picture {
   Vec3f ground_seen(int x, int y) const;
   Hit sphere_hit(std::size_t sphere, int x, int y, float depth) const;
   Hit triangle_hit(std::size_t triangle, int x, int y, float depth) const;
+  Vec3f through_glass(const Vec3f& behind, std::size_t pixel, int x, int y) const;
   Vec3f shade(const Hit& hit, const Vec3f& to_eye, float open) const;
   float openness(int x, int y, float depth) const;
 
@@ -61,6 +63,8 @@ class Picture {
   Visibility seen_;
   std::vector<std::size_t> first_triangle_;  ///< per solid, and their total
   std::vector<std::vector<Vec3f>> normals_;  ///< per solid and vertex
+  Visibility glass_;                         ///< empty without glass
+  std::vector<float> outline_;               ///< per pixel; empty without an outline
 };
 
 // Towards the light: from above, left of and behind the viewer.
@@ -100,6 +104,22 @@ Picture::Picture(const VisibleThings& things, const std::vector<float>& value, c
     first_triangle_.push_back(first_triangle_.back() + mesh.triangles.size());
     normals_.push_back(vertex_normals(mesh));
   }
+  if (!settings.glass.empty()) glass_ = find_visible(view, {{}, {}, settings.glass}, 0.8f);
+  if (!settings.outline.empty()) outline_ = find_outline(view, settings.outline, seen_);
+}
+
+// A pane lets most of what is behind it through, more so where it is looked at straight on.
+Vec3f Picture::through_glass(const Vec3f& behind, std::size_t pixel, int x, int y) const {
+  std::size_t triangle = glass_.item[pixel], solid = 0;
+  while (triangle >= settings_.glass[solid].triangles.size()) triangle -= settings_.glass[solid++].triangles.size();
+  const TriangleMesh& mesh = settings_.glass[solid];
+  const auto at = [&](int i) { return mesh.positions[static_cast<std::size_t>(i)]; };
+  const Vec3i& t = mesh.triangles[triangle];
+  const Vec3f normal = Vec3f(normalized(cross(at(t.y) - at(t.x), at(t.z) - at(t.x))));
+  const float straight = std::abs(dot(normal, Vec3f(view_.toward_viewer(x + 0.5, y + 0.5))));
+  const float facing = std::abs(dot(normal, Vec3f(light_.direction())));
+  const Vec3f pane = solid_color * (0.75f + 0.75f * facing);
+  return mix(behind, pane, 0.14f + 0.3f * (1 - straight) * (1 - straight));
 }
 
 Vec3f Picture::background(int y) const {
@@ -215,6 +235,9 @@ Vec3f Picture::sample(int x, int y) const {
     const Hit hit = item < spheres ? sphere_hit(item, x, y, depth) : triangle_hit(item - spheres, x, y, depth);
     color = shade(hit, Vec3f(view_.toward_viewer(x + 0.5, y + 0.5)), openness(x, y, depth));
   }
+  if (!glass_.item.empty() && glass_.item[pixel] != nothing_seen && glass_.depth[pixel] < seen_.depth[pixel])
+    color = through_glass(color, pixel, x, y);
+  if (!outline_.empty()) color = mix(color, sky_light, 0.55f * outline_[pixel]);
   // Darkens corners a little and bends highlights so that they do not clip.
   const float u = (static_cast<float>(x) / static_cast<float>(view_.width()) - 0.5f),
               v = (static_cast<float>(y) / static_cast<float>(view_.height()) - 0.5f);

@@ -27,7 +27,9 @@ struct ViewSettings {
   bool show_ground = true;       ///< without it only the background is behind the particles
   float low = 0, high = 0;       ///< values that get the first and last colour; equal: least and largest value shown
   std::string legend = "m/s";    ///< unit beside the colour bar; empty: no bar
-  std::string caption;           ///< a line in the lower left corner, e.g. the frame
+  Box outline{};                 ///< drawn as thin lines, e.g. a domain; empty: none
+  std::vector<TriangleMesh> glass{};  ///< solids that the rest is seen through, e.g. a tank
+  std::string caption;                ///< a line in the lower left corner, e.g. the frame
 };
 
 /// The box to frame: around all finite positions but the outermost 0.05 % on each side, which are stray droplets.

@@ -199,7 +199,6 @@ def node_mistakes():
         Case("capital", nodes("- Gravity: g"), "did you mean 'gravity'?", "3:3"),
         Case("two types", nodes("- gravity: g\n  particles: w"), "this node has two types", "4:3"),
         Case("group and type", nodes("- group: g\n  gravity: w"), "this node has two types", "4:3"),
-        Case("hybrid is to come", nodes("- hybrid: w"), "is not part of this version yet", "3:3"),
         Case("sand is to come", nodes("- sand: w"), "is not part of this version yet", "3:3"),
         Case("surface is to come", nodes("- particles: p") + "outputs:\n- surface: s\n", "is not part of this version yet", "5:3"),
         Case("output in setup", nodes("- points: p"), "belongs in 'outputs', not in 'setup'", "3:3"),
@@ -523,6 +522,60 @@ def meshes():
     return cases
 
 
+def liquids():
+    domain = "- domain: d\n  box: {min: [0, 0, 0], max: [1, 1, 1]}\n"
+    water = lambda rest="": nodes(domain + "- hybrid: w\n" + rest)  # what it says of the liquid is at 6:3
+    source = lambda rest: water("- source: s\n" + rest)              # … and of the source at 7:3
+    stream = lambda rest: source("  shape: {kind: sphere}\n  mode: continuous\n" + rest)  # 9:3
+    corners = [tuple(i >> a & 1 for a in range(3)) for i in range(8)]
+    quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3)]
+    box = "ply\nformat ascii 1.0\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n"
+    box += "".join("%d %d %d\n" % c for c in corners) + "".join("4 %d %d %d %d\n" % q for q in quads)
+    mesh = lambda text: "aegir: 1\ninputs: {m: m.ply}\n" + text.split("\n", 1)[1]  # one line more
+    cases = [
+        Case("fill without domain", nodes("- hybrid: w\n  fill: {below: 1}"), "needs a domain", "3:3"),
+        Case("fill of nothing", water("  fill: {}"), "give 'below', 'shape', 'input' or 'in'", "6:9"),
+        Case("fill endless", nodes("- hybrid: w\n  fill: {shape: {kind: plane}}"), "'fill' is endless", "3:3"),
+        Case("fill a sheet", water("  fill: {shape: {kind: disc}}"), "a thin sheet holds no liquid", "6:9"),
+        Case("fill twice", water("  fill: {shape: {kind: sphere}, input: m}"), "not both", "6:9"),
+        Case("fill in nobody", water("  fill: {in: q}"), "there is no domain of that name", "6:14"),
+        Case("fill below NaN", water("  fill: {below: .nan}"), "is not a number", "6:17"),
+        Case("two domains", nodes(domain + domain.replace(": d", ": e") + "- hybrid: w"), "lies in two domains, 'd' and 'e'", "7:3"),
+        Case("domain backwards", nodes("- domain: d\n  box: {min: [0, 0, 0], max: [1, -1, 1]}"), "must lie above 'min'", "4:8"),
+        Case("domain without height", nodes("- domain: d\n  box: {min: [0, 0, 0], max: [1, 0, 1]}"), "must lie above 'min'", "4:8"),
+        Case("domain without box", nodes("- domain: d"), "needs 'box'", "3:3"),
+        Case("domain limit", nodes("- domain: d\n  box: {min: [0, 0, 0], max: [1, 1, 1]}\n  limits: {top: glass}"), "should be one of wall, open", "5:17"),
+        Case("voxel size of a liquid", water("  voxel_size: 0"), "must be at least", "6:15"),
+        Case("density of a liquid", water("  density: -1"), "must be above 0", "6:12"),
+        Case("flip ratio", water("  flip_ratio: 1.5"), "must be at most 1", "6:15"),
+        Case("transfer", water("  transfer: flap"), "should be one of flip, apic, pic", "6:13"),
+        Case("velocity of a liquid", water("  velocity: [0, .nan, 0]"), "is not a number", "6:17"),
+        Case("gravity NaN", water("- gravity: g\n  acceleration: [0, .nan, 0]"), "is not a number", "7:21"),
+        Case("gravity keyed NaN", water("- gravity: g\n  acceleration: {keys: {1: [0, 0, 0], 9: [0, .inf, 0]}}"), "is not a number", "7:"),
+        Case("source without a place", source(""), "give either 'input' or 'shape'", "6:3"),
+        Case("source of no size", source("  shape: {kind: sphere, radius: 0}"), "must be above 0", "7:33"),
+        Case("source of no width", source("  shape: {kind: box, size: [0, 1, 1]}"), "must be positive", "6:3"),
+        Case("source a sheet", source("  shape: {kind: disc}"), "a thin sheet has no inside", "6:3"),
+        Case("source endless", source("  shape: {kind: plane}"), "a plane is endless", "6:3"),
+        Case("source into nobody", source("  shape: {kind: sphere}\n  into: q"), "there is no liquid 'q'", "8:9"),
+        Case("stream without velocity", stream("  flux: 1"), "needs a 'velocity'", "6:3"),
+        Case("flux negative", stream("  velocity: [1, 0, 0]\n  flux: -1"), "must be at least 0", "10:9"),
+        Case("flux keyed negative", stream("  velocity: [1, 0, 0]\n  flux: {keys: {1: 1, 3: -1}}"), "must be at least 0", "10:26"),
+        Case("flux of a body", source("  shape: {kind: sphere}\n  velocity: [1, 0, 0]\n  flux: 1"), "'flux' needs 'mode: continuous'", "6:3"),
+        Case("flux dimension", stream("  velocity: [1, 0, 0]\n  flux: 1 m/s"), "is expected", "10:9"),
+        Case("sink without a place", water("- sink: s"), "give either 'input' or 'shape'", "6:3"),
+        Case("pressure tolerance", water("- pressure: p\n  tolerance: 0"), "must be at least", "7:14"),
+        Case("pressure solids", water("- pressure: p\n  solids: sticky"), "should be one of free_slip", "7:11"),
+        Case("viscosity negative", water("- viscosity: v\n  dynamic: -1"), "must be at least 0", "7:12"),
+        Case("volumes of nobody", water("") + "outputs:\n- volumes: o\n  objects: [q]\n", "there is no Object 'q' with volumes", "9:12"),
+        Case("volume that is not there", water("") + "outputs:\n- volumes: o\n  fields: [surfce]\n", "no Object offers a volume 'surfce'", "8:3"),
+    ]
+    for name, text, place in [("fill", water("  fill: {input: m}"), "7:17"), ("source", source("  input: m"), "8:10"), ("sink", water("- sink: s\n  input: m"), "8:10")]:
+        cases.append(Case(f"open mesh: {name}", mesh(text), "the mesh of 'm' is open", place, {"m.ply": box}))
+        cases.append(Case(f"no mesh: {name}", mesh(text).replace("m.ply", "n.ply"), "No such file", "2:13"))
+    return cases
+
+
 def command_line():
     ok = "aegir: 1\nexpose: {voxel: 10 cm}\ninputs: {m: {file: m.ply}, n: n.ply}\nsetup:\n- particles: p\n  voxel_size: ${voxel}\n- group: g\n  behaviors:\n  - gravity: down\n"
     wrong = [  # --set, message
@@ -543,5 +596,5 @@ def command_line():
 
 def all_cases():
     groups = [whole_files, yaml_mistakes, bytes_and_letters, hostile, node_mistakes, wrong_numbers, ranges_and_types, shapes, animation, timelines,
-              references, includes, meshes, command_line]
+              references, includes, meshes, liquids, command_line]
     return [case for group in groups for case in group()]

@@ -40,11 +40,16 @@ class LiquidLaboratory : public Laboratory {
 
   /// Over the lower faces of liquid cells that are open.
   GridSpeed speed() {
+    return speed([](const Vec3d&) { return true; });
+  }
+  /// Of those cells whose centre `where` accepts.
+  template <class Where>
+  GridSpeed speed(Where&& where) {
     const GridStore &u = water().grid().store("vel"), &area = water().grid().store("open_area");
     GridSpeed s;
     double sum = 0, count = 0;
-    for_each_liquid_cell([&](int b, int c, const Vec3d&) {
-      for (int a = 0; a < 3; ++a) {
+    for_each_liquid_cell([&](int b, int c, const Vec3d& x) {
+      for (int a = 0; a < 3 && where(x); ++a) {
         const auto at = static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c);
         if (area.plane<float>(a)[at] <= 0) continue;
         const double v = std::abs(u.plane<float>(a)[at]);

@@ -108,7 +108,7 @@ class Launcher(unittest.TestCase):
 
     def test_default_run_picks_a_fresh_folder(self):
         (self.root / "runs").mkdir()
-        for name in ("fountain", "fountain.2"):
+        for name in ("dam_break", "dam_break.2"):
             status, out, err = self.aegir("run")
             self.assertEqual(status, 0, err)
             self.assertIn(f"caches    {self.root}/runs/{name}\n", out)

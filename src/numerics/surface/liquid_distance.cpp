@@ -21,7 +21,7 @@ namespace {
 using Line = Row<float>;
 
 constexpr float deep = -OffsetTable::reach;
-constexpr float free_distance = 1.35f;  // of a solid that cuts less than half a percent of the weights
+constexpr float free_distance = 1.42f;  // of a solid that cuts less than half a percent of the weights
 constexpr float solid_reach = 2.5f;     // nodes nearer to a solid than this may belong to a cell that is not free
 
 /// Means of eight nodes: the distances of the centres of the cells (i, j, first) … (i, j, first + 7) to the nearest
@@ -86,6 +86,7 @@ class LiquidDistance {
   bool particles_near(int b) const;
   void classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes, Around& around);
   void offsets(int b, MeanOffset& mean);
+  void look_past_sheets(int b, const PaddedTile<float, 2>& nodes);
   void finish();
   bool uniform(int b, const float* plane) const;
   void limit(int b, float* out);
@@ -149,10 +150,13 @@ void LiquidDistance::classify(int b, const PaddedTile<float, 1>& count, const Pa
   float* out = raw(b);
   around.gather(count);
   const float enough = 0.6f * 27 * counts_.typical();
+  // Near solids the slope cannot be limited by cells that are not free, so depths must be known farther down.
+  // (Beside sheets particles of the other side, or their absence, would be taken for the surface.)
+  const float nearest = nodes && !channels_.open_area ? 0.01f : 0.04f;
   for (int c = 0; c < bucket_cells; ++c) {
     const float s = around.sum[c],
                 moment2 = around.x[c] * around.x[c] + around.y[c] * around.y[c] + around.z[c] * around.z[c];
-    const bool inside = s >= enough && moment2 <= 0.04f * s * s;
+    const bool inside = s >= enough && moment2 <= nearest * s * s;
     out[c] = s == 0 ? outside_ : inside ? deep : wanted;
   }
   if (!nodes) return;
@@ -208,6 +212,63 @@ void LiquidDistance::offsets(int b, MeanOffset& mean) {
     }
 }
 
+/// Cells near a sheet hold particles of its other side too, and so do their neighbours: what their centre does not see
+/// is left out. Up to 240 questions per cell.
+void LiquidDistance::look_past_sheets(int b, const PaddedTile<float, 2>& nodes) {
+  const Barrier& sheets = *channels_.sheets;
+  const ParticleStore& store = particles_.store(particle::position.name);
+  const double dx = topology_.spacing();
+  const auto spline = [](double d) {
+    const double t = std::abs(d), u = std::max(1.5 - t, 0.0), v = std::max(0.5 - t, 0.0);
+    return 0.5 * u * u - 1.5 * v * v;
+  };
+  const auto open_part = [&](const Vec3i& at) {
+    float sum = 0;
+    for (int corner = 0; corner < 8; ++corner)
+      sum += nodes(at.x + (corner & 1), at.y + (corner >> 1 & 1), at.z + (corner >> 2));
+    return std::clamp(0.125f * sum + 0.5f, 0.0f, 1.0f);
+  };
+  for (int c = 0; c < bucket_cells; ++c) {
+    const Vec3i cell{c >> 6, c >> 3 & 7, c & 7};
+    if (!sheets.near(b, c) || centre_distances(nodes, cell.x, cell.y)[cell.z] < 0) continue;
+    const Vec3d origin = topology_.origin(b), place = Vec3d(cell) + Vec3d(0.5), centre = origin + place * dx;
+    int particles = 0, own = 0;
+    float cells = 0;  // open space in sight
+    double weight = 0;
+    Vec3d moment;
+    for (int n = 0; n < 27; ++n) {
+      const Vec3i beside = cell + neighbour_offset(n);
+      const Vec3i o{(beside.x + 8) / 8 - 1, (beside.y + 8) / 8 - 1, (beside.z + 8) / 8 - 1};
+      const float open = open_part(beside);
+      if (open > 0 && !sheets.blocks(centre, origin + (Vec3d(beside) + Vec3d(0.5)) * dx)) cells += open;
+      const int other = topology_.neighbours(b)[static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z))];
+      if (other < 0) continue;
+      const int in = cell_offset(beside.x - 8 * o.x, beside.y - 8 * o.y, beside.z - 8 * o.z);
+      for (std::uint32_t p = counts_.first(other, in); p < counts_.first(other, in + 1); ++p) {
+        const std::size_t at = particles_.first(other) + p;
+        const Vec3d x = Vec3d(store.plane<float>(0)[at], store.plane<float>(1)[at], store.plane<float>(2)[at]) +
+                        Vec3d(o * bucket_size);
+        if (sheets.blocks(centre, origin + x * dx)) continue;
+        const Vec3d d = x - place;
+        const double w = spline(d.x) * spline(d.y) * spline(d.z);
+        weight += w, moment += d * w, ++particles, own += beside == cell;
+      }
+    }
+    const float share = static_cast<float>(particles) / (std::max(cells, 0.5f) * counts_.typical());
+    filling(b)[c] = static_cast<float>(own) < 0.3f * counts_.typical() ? -share : share;
+    float& distance = raw(b)[c];
+    if (weight < 1e-9) {
+      distance = outside_;
+    } else if (share >= 0.5f && cells > 1) {
+      distance = deep;
+    } else {
+      const Vec3f d(moment / weight), d2 = multiply(d, d);
+      const float a2 = (d2.x + d2.y) + d2.z;
+      distance = OffsetTable::get().distance(a2, dot(d2, d2) / std::max(a2 * a2, 1e-20f));
+    }
+  }
+}
+
 void LiquidDistance::evaluate() {
   std::optional<GridReadHalo<float, 1, Halo<2>>> nodes;
   if (any_solid_ && channels_.open_area) volume_.read<Halo<4>>(*channels_.open_area).prepare(exec_);
@@ -232,6 +293,7 @@ void LiquidDistance::evaluate() {
       classify(b, count, solid_near(b) ? &node_tile.plane[0] : nullptr, *around);
       offsets(b, mean);
       if (!any_solid_) continue;
+      if (channels_.sheets && channels_.sheets->near(b) && solid_near(b)) look_past_sheets(b, node_tile.plane[0]);
       float *values = raw(b), *free = free_cells(b);
       bool any = false;
       for (int c = 0; c < bucket_cells; ++c) {
@@ -344,13 +406,15 @@ void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surrou
       const Line solid = centre_distances(near.nodes, i, j), own = near.raw.line(i, j);
       const Extremes around(near.raw, i, j);
       for (int k = 0; k < 8; ++k) {
-        if (solid[k] >= free_distance || solid[k] < -1.2f || around.low[k] == outside_ || around.high[k] == deep)
-          continue;
+        if (solid[k] >= free_distance || solid[k] < -1.2f || around.low[k] == outside_) continue;
+        if (around.high[k] == deep && near.sides) continue;  // beside sheets the surface may be the other side's
         float distance = 0;
         if (near.sides && near.sides->at(i, j, k) != near.side) continue;
         if (!fit.evaluate({i, j, k}, distance)) continue;
         float& result = out[cell_offset(i, j, k)];
-        if (own[k] != outside_)
+        if (around.high[k] < -0.75f)  // full all around, and yet the surface may be near: under an overhang
+          result = std::clamp(distance, deep, -0.5f);
+        else if (own[k] != outside_)
           result = settle(own[k], filling(b)[cell_offset(i, j, k)], distance, solid[k] < 0);
         else if (solid[k] < 0 && around.low[k] < 0)  // no particles around: judged by the cells beside it
           result = settle(own[k], 1, distance, true);

@@ -20,6 +20,7 @@
 #include "domain/exec.h"
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
+#include "numerics/barrier.h"
 
 namespace aegir {
 
@@ -28,6 +29,7 @@ struct LiquidDistanceChannels {
   CellChannel<float> distance;                         ///< result, cells, negative inside; background above 1.5
   const NodeChannel<float>* solid_distance = nullptr;  ///< cells, negative inside solids; read with halo 2
   const FaceChannel<float>* open_area = nullptr;       ///< 0 on sheets thinner than a cell; read with halo 4
+  const Barrier* sheets = nullptr;                     ///< cells near them count only particles on their side
 };
 
 /// Writes the distance of every cell. Reads the particles' "P" with a halo of one bucket, right after rebucket().

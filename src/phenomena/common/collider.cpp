@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "geometry/sweep.h"
@@ -78,7 +79,27 @@ Status Collider::set_time(double begin, double end, double frame) {
   return {};
 }
 
+double Collider::way_of(const Box& body) const {
+  if (!moving_) return 0;
+  const Vec3d size = body.size();
+  const bool endless = std::max({size.x, size.y, size.z}) > 1e200;
+  double far = 0, reach = 0;
+  for (const MotionPiece& p : pieces_)
+    for (const Pose* pose : {&p.begin, &p.end}) {
+      if (endless && (turning_ || pose->scale != end_pose_.scale)) return std::numeric_limits<double>::infinity();
+      for (int corner = 0; corner < (endless ? 1 : 8); ++corner) {
+        const Vec3d x = endless ? Vec3d{}
+                                : Vec3d{corner & 1 ? body.max.x : body.min.x, corner & 2 ? body.max.y : body.min.y,
+                                        corner & 4 ? body.max.z : body.min.z};
+        far = std::max(far, length(pose->apply(x) - end_pose_.apply(x))), reach = std::max(reach, length(x));
+      }
+    }
+  // Between two poses 3 degrees apart a corner bulges by R (1 - cos 1.5°) at most.
+  return far + (endless ? 0 : 3.5e-4 * reach * end_pose_.scale);
+}
+
 void Collider::bound_body(const Box& body) {
+  way_ = way_of(body);
   bounds_ = swept_ = {Vec3d(-1e300), Vec3d(1e300)};
   if (body.size().x > 1e200 || body.size().y > 1e200 || body.size().z > 1e200) return;
   bounds_ = placed(body, end_pose_);
@@ -90,6 +111,33 @@ void Collider::bound_body(const Box& body) {
     reach = std::max(reach, length(Vec3d{corner & 1 ? body.max.x : body.min.x, corner & 2 ? body.max.y : body.min.y,
                                          corner & 4 ? body.max.z : body.min.z}));
   swept_ = swept_.grown(3.5e-4 * reach + 1e-6 * length(swept_.size()));
+}
+
+Outlook Collider::outlook(double begin, double end) const {
+  Outlook look;
+  if (std::holds_alternative<DeformingForm>(form_)) {
+    look.swept = swept_;
+    for (std::size_t v = 0; end_ > begin_ && v < std::min(begin_places_.size(), end_places_.size()); ++v)
+      look.speed = std::max(look.speed, length(end_places_[v] - begin_places_[v]) / (end_ - begin_));
+    return look;
+  }
+  const auto* shape = std::get_if<Shape>(&form_);
+  const Box body = shape ? shape->bounds() : std::get<std::shared_ptr<const Surface>>(form_)->bounds();
+  const bool endless = body.size().x > 1e200 || body.size().y > 1e200 || body.size().z > 1e200;
+  look.swept = endless ? Box{Vec3d(-1e300), Vec3d(1e300)} : placed(body, motion_.at(begin));
+  if (motion_.is_static()) return look;
+  for (const MotionPiece& p : motion_.pieces(begin, end)) {
+    if (!endless) look.swept.add(placed(body, p.end));
+    if (!(p.t1 > p.t0)) continue;
+    // Of an endless body only the speed of its origin is known.
+    for (int corner = 0; corner < 8; ++corner) {
+      const Vec3d x = endless ? Vec3d{}
+                              : Vec3d{corner & 1 ? body.max.x : body.min.x, corner & 2 ? body.max.y : body.min.y,
+                                      corner & 4 ? body.max.z : body.min.z};
+      look.speed = std::max(look.speed, length(p.end.apply(x) - p.begin.apply(x)) / (p.t1 - p.t0));
+    }
+  }
+  return look;
 }
 
 // The node's motion moves the vertices; in between both are straight.
@@ -104,7 +152,7 @@ Status Collider::deform(const DeformingForm& form, const Pose& before) {
   const double first = sequence.time(0), last = sequence.time(sequence.samples() - 1);
   const bool holds = (places_at_ <= first && end_ <= first) || (places_at_ >= last && begin_ >= last);
   if (known_ && !moved_ && holds && !form.surface->moving()) {
-    places_at_ = end_;
+    places_at_ = end_, way_ = 0;
     return {};
   }
   if (known_ && places_at_ == begin_ && same(before, begin_pose_))
@@ -117,6 +165,8 @@ Status Collider::deform(const DeformingForm& form, const Pose& before) {
     return read;
   places_at_ = end_;
   if (Status moved = form.surface->move(begin_places_, end_places_, end_ - begin_); !moved) return moved;
+  way_ = 0;
+  for (std::size_t v = 0; v < end_places_.size(); ++v) way_ = std::max(way_, length(end_places_[v] - begin_places_[v]));
   bounds_ = form.surface->bounds();
   swept_ = form.surface->swept_bounds().grown(4 * form.surface->tolerance());
   turning_ = form.surface->moving();
@@ -242,6 +292,13 @@ std::optional<Contact> Collider::sweep(const Vec3d& x0, const Vec3d& x1, double 
                  hit->normal_at_end,
                  painted(friction_, friction_now_, hit->triangle, hit->barycentric),
                  painted(restitution_, restitution_now_, hit->triangle, hit->barycentric)};
+}
+
+SolidTriangles Collider::triangles() const {
+  const auto* deforming = std::get_if<DeformingForm>(&form_);
+  if (!deforming || deforming->surface->thickness() > 0) return {};
+  const DeformingSurface& surface = *deforming->surface;
+  return {surface.mesh().positions, surface.mesh().triangles, surface.begin(), surface.duration()};
 }
 
 TriangleMesh Collider::mesh(double time) const {

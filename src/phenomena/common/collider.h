@@ -42,6 +42,12 @@ struct DeformingForm {
   std::shared_ptr<MeshSequence> sequence;     ///< in the node's own frame
 };
 
+/// What a collider will do for a while.
+struct Outlook {
+  double speed = 0;  ///< m/s, of its fastest place
+  Box swept;         ///< everything it touches
+};
+
 class Collider : public Object, public Solid {
  public:
   using Form = std::variant<Shape, std::shared_ptr<const Surface>, DeformingForm>;
@@ -62,6 +68,11 @@ class Collider : public Object, public Solid {
   bool turning() const { return turning_; }
   /// Everything the collider touches during the substep.
   const Box& swept_bounds() const { return swept_; }
+  /// How fast the collider is at most between two times, and where; a mesh that deforms goes on as in this substep.
+  Outlook outlook(double begin, double end) const;
+  /// No place of the collider is during the substep farther from where it ends than this, m; infinite for planes that
+  /// turn.
+  double way() const { return way_; }
   /// A point this far from the surface is certainly on its side.
   double tolerance() const;
   bool thin() const;
@@ -73,11 +84,13 @@ class Collider : public Object, public Solid {
   bool blocks(const Vec3d& a, const Vec3d& b) const override;
   /// False for shapes that are thick if they are large: sphere, plane, capsule, torus, cylinder.
   bool may_be_thin() const override;
+  SolidTriangles triangles() const override;
   bool moved() const override { return moved_; }
 
  private:
   Status deform(const DeformingForm& form, const Pose& before);
   void bound_body(const Box& body);
+  double way_of(const Box& body) const;
   Vec3d rigid_velocity(const Vec3d& x) const;
   double painted(const Parameter<double>& p, double otherwise, int triangle, const Vec3d& barycentric) const;
   ClosestPoint closest(const Vec3d& x) const;
@@ -90,6 +103,7 @@ class Collider : public Object, public Solid {
   std::vector<MotionPiece> pieces_;
   Pose begin_pose_, end_pose_;
   Box bounds_, swept_;
+  double way_ = 0;
   bool known_ = false, moving_ = false, turning_ = false, moved_ = true;
   std::vector<Vec3d> begin_places_, end_places_;  // of a deforming mesh's vertices
   double places_at_ = 0;                          // time of end_places_

@@ -4,13 +4,20 @@
 #include <cmath>
 
 #include "domain/for_each_bucket.h"
+#include "numerics/surface/liquid_volume.h"
 
 namespace aegir {
 namespace {
 
 constexpr float dead_band = 0.03f;  // crowding that particles at rest may have
-constexpr float most = 0.5f;        // crowding beyond it is corrected no faster
-constexpr float gap = 0.75f;        // crowding above which there is no surface
+constexpr float mean_dead_band = 0.002f;
+constexpr float most = 0.5f;  // crowding beyond it is corrected no faster
+constexpr float haste = 4;    // the mean is known better than a place and is undone faster
+constexpr float gap = 0.75f;  // crowding above which there is no surface
+
+float beyond(float value, float band) {
+  return value > 0 ? std::max(0.0f, value - band) : std::min(0.0f, value + band);
+}
 
 /// Sums over the 27 cells around each cell of a row, of two channels.
 struct RowSums {
@@ -38,6 +45,22 @@ Row<float> most_air(const Tile& distance, int i, int j) {
   return m;
 }
 
+/// Share of a cell outside solids: it is cut by the plane that fits the distances of its corners. Exact for one plane.
+template <class Tile>
+float open_share(const Tile& nodes, int i, int j, int k) {
+  double mean = 0;
+  Vec3d slope;
+  for (int corner = 0; corner < 8; ++corner) {
+    const int x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
+    const auto d = static_cast<double>(nodes(i + x, j + y, k + z));
+    mean += 0.125 * d;
+    slope += Vec3d(x ? d : -d, y ? d : -d, z ? d : -d) * 0.25;
+  }
+  const double steepness = length(slope);
+  if (steepness < 0.25) return static_cast<float>(std::clamp(mean + 0.5, 0.0, 1.0));
+  return static_cast<float>(1 - share_below(slope / steepness, mean / steepness));
+}
+
 }  // namespace
 
 void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
@@ -52,45 +75,72 @@ void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volu
                            static_cast<int>(p.plane[2][n]))] += share;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
-            Row<float> sum{}, least = nodes.line(i, j), greatest = least;
-            for (int corner = 0; corner < 8; ++corner) {
+            Row<float> least = nodes.line(i, j), greatest = least;
+            for (int corner = 1; corner < 8; ++corner) {
               const Row<float> d = nodes.line(i + (corner & 1), j + (corner >> 1 & 1), corner >> 2);
-              sum += d, least = d < least ? d : least, greatest = d > greatest ? d : greatest;
+              least = d < least ? d : least, greatest = d > greatest ? d : greatest;
             }
             // Cells between walls on faces are whole, also in edges and corners.
             for (int k = 0; k < bucket_size; ++k)
-              room(i, j, k) = least[k] > -1e-3f     ? 1.0f
-                              : greatest[k] < 1e-3f ? 0.0f
-                                                    : std::clamp(0.125f * sum[k] + 0.5f, 0.0f, 1.0f);
+              room(i, j, k) = least[k] > -1e-3f ? 1.0f : greatest[k] < 1e-3f ? 0.0f : open_share(nodes, i, j, k);
           }
       },
       particles.read(particle::position), volume.read<Halo<1>>(solid_distance), volume.write(cell_fill),
       volume.write(cell_room));
 }
 
-void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance) {
+namespace {
+
+/// Whether solids cut a cell or one of the 26 around it: their open parts are known roughly, and lie to one side.
+template <class Tile>
+bool cut_around(const Tile& room, int i, int j, int k) {
+  for (int a = -1; a <= 1; ++a)
+    for (int b = -1; b <= 1; ++b)
+      for (int c = -1; c <= 1; ++c)
+        if (const float r = room(i + a, j + b, k + c); r > 0 && r < 1) return true;
+  return false;
+}
+
+/// Whether every cell across a face is full, as far as it is open.
+template <class Tile>
+bool surrounded(const Tile& fill, const Tile& room, int i, int j, int k) {
+  for (int a = 0; a < 3; ++a)
+    for (const int side : {-1, 1}) {
+      const int x = i + (a == 0 ? side : 0), y = j + (a == 1 ? side : 0), z = k + (a == 2 ? side : 0);
+      if (fill(x, y, z) < gap * room(x, y, z)) return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, const Barrier& sheets) {
   for_each_bucket(
       exec, "close gaps", volume.topology(),
-      [](const Bucket&, auto& fill, auto& room, auto& phi) {
+      [&](const Bucket& bucket, auto& fill, auto& room, auto& phi) {
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
             float* row = phi.row(i, j);
             if (std::none_of(row, row + bucket_size, [](float d) { return d >= 0; })) continue;
             const RowSums s = around(fill, room, i, j);
             for (int k = 0; k < bucket_size; ++k)
-              if (row[k] >= 0 && s.open[k] > 4 && s.filled[k] > gap * s.open[k]) row[k] = -0.5f;
+              if (row[k] >= 0 && s.open[k] > 4 && s.filled[k] > gap * s.open[k] &&
+                  (!cut_around(room, i, j, k) || (room(i, j, k) >= 1 && surrounded(fill, room, i, j, k))) &&
+                  !sheets.near(bucket.index, cell_offset(i, j, k)))
+                row[k] = -0.5f;
           }
       },
       volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.write(distance));
 }
 
 double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                     const CellChannel<float>& rhs, double rate) {
-  const auto speed = static_cast<float>(rate);
+                     const CellChannel<float>& rhs, double rate, double mean) {
+  const auto speed = static_cast<float>(rate),
+             all = beyond(std::clamp(static_cast<float>(mean) - 1, -0.1f, 0.1f), mean_dead_band);
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [speed, &sums](const Bucket& bucket, auto& fill, auto& room, auto& phi, auto& b) {
+      [speed, all, &sums](const Bucket& bucket, auto& fill, auto& room, auto& phi, auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
@@ -102,9 +152,9 @@ double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float
             const RowSums s = around(fill, room, i, j);
             for (int k = 0; k < bucket_size; ++k) {
               if (air[k] >= 0 || s.open[k] <= 4) continue;
-              const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most);
-              b(i, j, k) +=
-                  speed * (excess > 0 ? std::max(0.0f, excess - dead_band) : std::min(0.0f, excess + dead_band));
+              const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
+              b(i, j, k) += speed * room(i, j, k) *
+                            (beyond(excess, dead_band) + haste * all);  // a cell grows by its open part only
               if (room(i, j, k) >= 1) sum[0] += static_cast<double>(fill(i, j, k)), sum[1] += 1;
             }
           }

@@ -13,6 +13,7 @@
 #include "domain/exec.h"
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
+#include "numerics/barrier.h"
 
 namespace aegir {
 
@@ -25,13 +26,15 @@ inline constexpr CellChannel<float> cell_room{"cell_room"};  // open share of th
 void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
                      const NodeChannel<float>& solid_distance, double particles_per_cell);
 
-/// Makes gaps inside liquid liquid. Reads cell_fill and cell_room with halo 1, writes distance.
-void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance);
+/// Makes gaps inside liquid liquid, but not beside sheets, whose other side may be full. Reads cell_fill and cell_room
+/// with halo 1, writes distance.
+void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, const Barrier& sheets);
 
 /// Adds the divergence that spreads crowds to the right-hand side; `rate` is Δx over the correction time, m/s; 0 only
-/// measures. Reads cell_fill, cell_room and distance with halo 1, writes rhs. Returns the mean crowding of whole cells
-/// with no air near; 1 where there are none.
+/// measures. `mean` is the mean crowding that was measured before: it is undone everywhere alike, without a dead band.
+/// Reads cell_fill, cell_room and distance with halo 1, writes rhs. Returns the mean crowding of whole cells with no
+/// air near; 1 where there are none.
 double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                     const CellChannel<float>& rhs, double rate);
+                     const CellChannel<float>& rhs, double rate, double mean = 1);
 
 }  // namespace aegir

@@ -1,4 +1,8 @@
 // The Behavior that adds a Hybrid Object to a setup, and what it is filled with.
+#include <algorithm>
+#include <cctype>
+#include <set>
+
 #include "phenomena/common/hybrid_object.h"
 #include "phenomena/common/inputs.h"
 #include "phenomena/common/shape_settings.h"
@@ -13,12 +17,14 @@ struct FillSettings {
   Located<std::string> in;
   std::optional<ShapeSettings> shape;
   Located<std::string> input;
+  std::map<std::string, double> attributes;
 };
 void describe(Schema<FillSettings>& s) {
   s.field("below", &FillSettings::below).unit("m").doc("Everything below this height.");
   s.field("in", &FillSettings::in).doc("Domain that is filled; the one around the Object if not given.");
   s.field("shape", &FillSettings::shape).doc("Inside a shape.");
   s.field("input", &FillSettings::input).doc("Inside the closed mesh of an input.");
+  s.field("attributes", &FillSettings::attributes).doc("Values of the Object's `attributes` for what is filled.");
   s.check([](const FillSettings& f) -> std::string {
     if (f.shape && !f.input.value.empty()) return "give 'shape' or 'input', not both";
     if (f.shape && (f.shape->kind == ShapeKind::disc || f.shape->kind == ShapeKind::rectangle))
@@ -32,8 +38,12 @@ void describe(Schema<FillSettings>& s) {
 /// Fills the Object when the run starts.
 class Fill final : public Operator {
  public:
-  Fill(std::string behavior, HybridObject& object, Region region, Parameter<Vec3d> velocity)
-      : Operator(std::move(behavior)), object_(object), region_(std::move(region)), velocity_(std::move(velocity)) {}
+  Fill(std::string behavior, HybridObject& object, Region region, Parameter<Vec3d> velocity, Pour pour)
+      : Operator(std::move(behavior)),
+        object_(object),
+        region_(std::move(region)),
+        velocity_(std::move(velocity)),
+        pour_(std::move(pour)) {}
   void plan(TaskList& tasks) override {
     std::vector<ChannelAccess> accesses{writes(object_.path(), "*")};
     for (const Collider* c : object_.colliders()) accesses.push_back(reads(c->path(), "surface"));
@@ -46,10 +56,12 @@ class Fill final : public Operator {
                .run = [this](StepContext& c) {
                  if (!c.first_frame) return Status();
                  const Vec3d v = velocity_.at(c.frame_time);
-                 if (object_.fill(c.exec, region_, object_.seeding(), [&](const Vec3d&) { return v; }) == 0)
-                   c.warn(fmt::format(
-                       "'{}': its 'fill' holds no liquid: it is empty, smaller than a particle, or inside a solid",
-                       object_.path()));
+                 if (object_.fill(
+                         c.exec, region_, object_.seeding(), [&](const Vec3d&) { return v; }, pour_) == 0)
+                   c.warn(
+                       fmt::format("'{}': its 'fill' holds no liquid: it is empty, smaller than a particle, inside a "
+                                   "solid, or outside the domain",
+                                   object_.path()));
                  return Status();
                }});
   }
@@ -58,7 +70,20 @@ class Fill final : public Operator {
   HybridObject& object_;
   Region region_;
   Parameter<Vec3d> velocity_;
+  Pour pour_;
 };
+
+/// What is wrong with the name of a new attribute.
+std::string check_name(const std::string& name) {
+  static const std::set<std::string> taken{"P",   "id",   "v",        "mass",     "pscale",
+                                           "age", "rest", "affine_x", "affine_y", "affine_z"};
+  if (taken.contains(name))
+    return fmt::format("every liquid has '{}' already; call the attribute something else", name);
+  const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || !std::all_of(name.begin(), name.end(), good))
+    return fmt::format("'{}' is no name for an attribute; use letters, digits and '_', and a letter first", name);
+  return "";
+}
 
 class Hybrid final : public Behavior {
  public:
@@ -119,6 +144,18 @@ class Hybrid final : public Behavior {
         .advanced()
         .doc("Order of the Runge–Kutta steps that move particles.");
     s.field("seed", &Settings::seed).advanced().doc("Another seed gives another jitter.");
+    s.field("attributes", &Settings::attributes)
+        .doc(
+            "More numbers that particles carry, by name, and what they are where nobody says otherwise: `{viscosity: "
+            "5}`. In SI units. `fill` and `source` set them, parameters that can come from an attribute read them, "
+            "`points` writes those it is asked for.");
+    s.field("rest", &Settings::rest)
+        .doc("Particles remember where they were born, as `rest`: a coordinate for textures.");
+    s.check([](const Settings& v) -> std::string {
+      for (const auto& [name, value] : v.attributes)
+        if (std::string wrong = check_name(name); !wrong.empty()) return wrong;
+      return "";
+    });
   }
   explicit Hybrid(Scoped<Settings> s) : settings_(std::move(s)) {}
 
@@ -141,8 +178,10 @@ class Hybrid final : public Behavior {
     if (!s.fill) return {};
     auto region = region_of(build, *object, *s.fill);
     if (!region) return region.error();
+    if (Status ok = object->check_attributes(s.fill->attributes); !ok) return ok;
     object->expect(expected_seeds(*region, object->seeding()));
-    build.add(std::make_unique<Fill>(build.path(), *object, std::move(*region), s.velocity));
+    build.add(std::make_unique<Fill>(build.path(), *object, std::move(*region), s.velocity,
+                                     Pour{.attributes = s.fill->attributes}));
     return {};
   }
 

@@ -9,6 +9,8 @@ namespace particle {
 /// Rows of the velocity gradient that APIC particles carry, 1/s: row a is ∇u_a.
 inline constexpr ParticleChannel<Vec3f> affine[3] = {
     {"affine_x", unit::per_second}, {"affine_y", unit::per_second}, {"affine_z", unit::per_second}};
+/// Where a particle was born, in the world: a coordinate for textures.
+inline constexpr ParticleChannel<Vec3f> rest{"rest", unit::metre};
 }  // namespace particle
 
 namespace grid {

@@ -21,8 +21,7 @@ bool HybridObject::obstructed(const Vec3d& x) const {
 }
 
 std::int64_t HybridObject::fill(Exec& exec, const Region& region, const SeedSettings& seeding,
-                                FunctionRef<Vec3d(const Vec3d&)> velocity, double age,
-                                std::function<bool(const Vec3d&)> also) {
+                                FunctionRef<Vec3d(const Vec3d&)> velocity, const Pour& pour) {
   const double mass = particle_mass(), radius = particle_radius();
   std::vector<Vec3d> positions;
   std::vector<std::int64_t> numbers;
@@ -33,7 +32,11 @@ std::int64_t HybridObject::fill(Exec& exec, const Region& region, const SeedSett
       const auto constant = [&](double value) { std::fill(column.planes[0].begin(), column.planes[0].end(), value); };
       if (column.info.name == particle::mass.name) constant(mass);
       if (column.info.name == particle::radius.name) constant(radius);
-      if (column.info.name == particle::age.name) constant(age);
+      if (column.info.name == particle::age.name) constant(pour.age);
+      if (const auto set = pour.attributes.find(column.info.name); set != pour.attributes.end()) constant(set->second);
+      if (column.info.name == particle::rest.name)
+        for (std::size_t i = 0; i < positions.size(); ++i)
+          for (int a = 0; a < 3; ++a) column.planes[static_cast<std::size_t>(a)][i] = positions[i][a];
       if (column.info.name == particle::velocity.name)
         for (std::size_t i = 0; i < positions.size(); ++i) {
           const Vec3d v = velocity(positions[i]);
@@ -44,7 +47,7 @@ std::int64_t HybridObject::fill(Exec& exec, const Region& region, const SeedSett
     particles_.add(batch);
     positions = {}, numbers.clear();
   };
-  const auto keep = [&](const Vec3d& x) { return (!also || also(x)) && !obstructed(x); };
+  const auto keep = [&](const Vec3d& x) { return (!pour.also || pour.also(x)) && !obstructed(x); };
   const auto take = [&](const Seeds& seeds) {
     positions.insert(positions.end(), seeds.position.begin(), seeds.position.end());
     for (std::size_t i = 0; i < seeds.position.size(); ++i)
@@ -55,6 +58,22 @@ std::int64_t HybridObject::fill(Exec& exec, const Region& region, const SeedSett
   if (!positions.empty()) flush();
   next_id_ += count;
   return count;
+}
+
+Status HybridObject::check_attributes(const std::map<std::string, double>& attributes) const {
+  for (const auto& [name, value] : attributes)
+    if (!s_.attributes.contains(name))
+      return usage_error({}, "'{}' has no attribute '{}'; declare it with 'attributes: {{{}: 0}}' in '{}'", path(),
+                         name, name, path());
+  return {};
+}
+
+Status HybridObject::show_first_frame(StepContext& c) {
+  if (!c.first_frame) return {};
+  for (const auto task :
+       {&HybridObject::update_solids, &HybridObject::to_grid, &HybridObject::update_surface, &HybridObject::extend})
+    if (Status ok = (this->*task)(c); !ok) return ok;
+  return {};
 }
 
 ObjectAudit HybridObject::audit(Exec& exec) {

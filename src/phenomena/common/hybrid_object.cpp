@@ -31,6 +31,9 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
   particles_.declare(particle::velocity);
   if (s_.transfer == TransferMethod::apic)
     for (const auto& c : particle::affine) particles_.declare(c);
+  if (s_.rest) particles_.declare(particle::rest);
+  for (const auto& [name, value] : s_.attributes)
+    particles_.declare(channel_info(ParticleChannel<float>{name.c_str(), {}, static_cast<float>(value)}));
   for (const auto& c : {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity}) grid_.declare(c);
   if (s_.transfer == TransferMethod::flip) grid_.declare(grid::velocity_before);
   grid_.declare(grid::solid_distance);
@@ -42,7 +45,9 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
       .add("grid", grid_)
       .record("next_id", &next_id_)
       .record("removed", &removed_)
-      .record("pressure_dt", &pressure_dt_);
+      .record("pressure_dt", &pressure_dt_)
+      .record("volume_drift", &volume_drift)
+      .record("solid_speed", &solid_speed_);
 }
 
 double HybridObject::particle_mass() const {
@@ -61,16 +66,6 @@ Status HybridObject::set_limits(const Limits& limits) {
 }
 
 std::size_t HybridObject::memory_bytes() const { return particles_.memory_bytes() + grid_.memory_bytes(); }
-
-std::size_t HybridObject::forecast_bytes(const Comm& comm) const {
-  const double per_cell = s_.particles_per_axis * s_.particles_per_axis * s_.particles_per_axis;
-  double particle = 0, cell = 0;
-  for (const ParticleStore& c : particles_.channels()) particle += static_cast<double>(c.info.bytes_per_element());
-  for (const GridStore& c : grid_.channels()) cell += static_cast<double>(c.info.bytes_per_element());
-  constexpr double sorting = 6 + 8 + 24, solving = 48, empty_buckets = 1.5;
-  return static_cast<std::size_t>(std::min(
-      1e18, expected_ * (particle * 1.125 + sorting + (cell + solving) * empty_buckets / per_cell) / comm.size()));
-}
 
 void HybridObject::plan(TaskList& tasks) {
   const std::string& me = path();
@@ -103,37 +98,43 @@ void HybridObject::plan(TaskList& tasks) {
                                               adds(me, "vel", 1),      adds(me, "face_mass", 1), writes(me, "vel"),
                                               writes(me, "face_mass"), reads(me, "vel")};
   if (s_.transfer == TransferMethod::flip) to_grid_accesses.push_back(writes(me, "vel_before"));
-  add("to grid", Stage::to_grid, joined(to_grid_accesses, affine_reads), &HybridObject::to_grid);
-  add("forces", Stage::evaluate_forces, {writes(me, "vel"), reads(me, "vel", 1), reads(me, "face_mass")},
-      &HybridObject::apply_forces, {}, forces);
-  add("solids", Stage::boundaries,
+  // Before the transfer: particles and sheets are looked up by the buckets of this substep.
+  add("solids", Stage::to_grid,
       joined({writes(me, "solid_distance"), reads(me, "solid_distance", 1), writes(me, "open_area"),
               writes(me, "solid_velocity")},
              surfaces),
       &HybridObject::update_solids, {}, colliders);
+  add("to grid", Stage::to_grid, joined(to_grid_accesses, affine_reads), &HybridObject::to_grid, {"solids"});
+  add("forces", Stage::evaluate_forces, {writes(me, "vel"), reads(me, "vel", 1), reads(me, "face_mass")},
+      &HybridObject::apply_forces, {}, forces);
   add("surface", Stage::boundaries,
       {reads(me, "P", bucket_size), reads(me, "solid_distance", 4), writes(me, "surface_distance"),
        reads(me, "surface_distance", 4), reads(me, "open_area", 4), writes(me, "cell_fill"), writes(me, "cell_room"),
        reads(me, "cell_fill", 1), reads(me, "cell_room", 1)},
-      &HybridObject::update_surface, {"solids"});
+      &HybridObject::update_surface);
   add("extend", Stage::boundaries,
       {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), reads(me, "open_area", 4)},
-      &HybridObject::extend, {"solids"});
+      &HybridObject::extend);
   add("extend velocity", Stage::to_particles,
-      {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), reads(me, "open_area", 4),
-       reads(me, "solid_velocity", 1), reads(me, "solid_distance", 2), reads(me, "surface_distance", 2),
-       writes(me, "divergence"), reads(me, "divergence", 1)},
+      {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), writes(me, "face_mass"),
+       reads(me, "open_area", 4), reads(me, "solid_velocity", 1), reads(me, "solid_distance", 2),
+       reads(me, "surface_distance", 2), writes(me, "divergence"), reads(me, "divergence", 1)},
       &HybridObject::extend_velocity);
   add("to particles", Stage::to_particles,
       joined(joined({reads(me, "P"), writes(me, "v"), reads(me, "vel", 1)}, before), affine_writes),
       &HybridObject::to_particles, {"extend velocity"});
   add("move", Stage::move,
-      joined({writes(me, "P"), writes(me, "v"), reads(me, "v"), writes(me, "age"), reads(me, "vel", 4)}, surfaces),
+      joined({writes(me, "P"), writes(me, "v"), reads(me, "v"), writes(me, "age"), reads(me, "vel", 4),
+              reads(me, "solid_distance")},
+             surfaces),
       &HybridObject::move, {}, colliders);
   if (limits_) {
     add("remove", Stage::remove, {writes(me, "*")}, &HybridObject::remove);
     tasks.tasks().back().after = drains_;
   }
+  add("first frame", Stage::frame_end,
+      joined({writes(me, "*"), reads(me, "*", bucket_size), adds(me, "*", 1)}, surfaces),
+      &HybridObject::show_first_frame);
 }
 
 Status HybridObject::sort(StepContext& c) {
@@ -143,6 +144,7 @@ Status HybridObject::sort(StepContext& c) {
     if (const Partition better = particles_.balanced(comm); !(better == particles_.topology().partition()))
       if (Status ok = particles_.rebucket(c.exec, better, padding); !ok) return ok;
   if (&grid_.topology() != &particles_.topology()) grid_.adopt(comm, particles_.shared_topology());
+  look_ahead(c);
   return {};
 }
 
@@ -252,9 +254,7 @@ Status HybridObject::apply_forces(StepContext& c) {
 }
 
 Status HybridObject::update_solids(StepContext& c) {
-  std::vector<const Solid*> solids;
-  for (const Collider* collider : colliders_)
-    if (const auto* solid = dynamic_cast<const Solid*>(collider)) solids.push_back(solid);
+  const std::vector<const Solid*> solids(colliders_.begin(), colliders_.end());
   std::optional<Walls> walls;
   if (limits_) {
     walls = Walls{limits_->box(), {}};
@@ -265,10 +265,15 @@ Status HybridObject::update_solids(StepContext& c) {
 }
 
 Status HybridObject::update_surface(StepContext& c) {
+  // Only sheets have two wet sides that must not be taken for one.
+  const bool sheets =
+      std::any_of(colliders_.begin(), colliders_.end(), [](const Collider* s) { return s->may_be_thin(); });
   count_particles(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell());
-  liquid_distance(c.exec, particles_, grid_, {grid::surface_distance, &grid::solid_distance, &grid::open_area},
-                  &memory_);
-  close_gaps(c.exec, grid_, grid::surface_distance);
+  liquid_distance(
+      c.exec, particles_, grid_,
+      {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr},
+      &memory_);
+  close_gaps(c.exec, grid_, grid::surface_distance, solids_);
   return {};
 }
 
@@ -278,6 +283,7 @@ Status HybridObject::extend(StepContext& c) {
 }
 
 Status HybridObject::extend_velocity(StepContext& c) {
+  if (has_pressure) forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, solids_.touched());
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
   if (has_pressure)
     close_air(c.exec, grid_,
@@ -299,20 +305,25 @@ Status HybridObject::to_particles(StepContext& c) {
   return {};
 }
 
-void HybridObject::collide(const StepContext& c, const Bucket& bucket, std::size_t count, const float* const from[3],
-                           float* const to[3], float* const velocity[3]) const {
+void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Closeness& closeness, std::size_t count,
+                           const float* const from[3], float* const to[3], float* const velocity[3]) const {
   const Vec3d origin = bucket.origin();
   const double dx = bucket.spacing();
   if (!colliders_.empty()) {
     Box way;
-    for (std::size_t i = 0; i < count; ++i)
-      way.add(Vec3d(from[0][i], from[1][i], from[2][i])), way.add(Vec3d(to[0][i], to[1][i], to[2][i]));
+    std::vector<std::size_t> ask;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Vec3f a(from[0][i], from[1][i], from[2][i]), b(to[0][i], to[1][i], to[2][i]);
+      if (!ask_about_all && closeness.far.surely(closeness.nodes, a, b)) continue;
+      way.add(Vec3d(a)), way.add(Vec3d(b)), ask.push_back(i);
+    }
     way = Box{origin + way.min * dx, origin + way.max * dx}.grown(0.01 * dx);
     std::vector<const Collider*> near;
     for (const Collider* s : colliders_)
-      if (s->swept_bounds().overlaps(way)) near.push_back(s);
+      if (!ask.empty() && s->swept_bounds().overlaps(way)) near.push_back(s);
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(Vec3f((x - origin) / dx)) * dx; };
-    for (std::size_t i = 0; !near.empty() && i < count; ++i) {
+    if (near.empty()) ask.clear();
+    for (const std::size_t i : ask) {
       const Vec3d begin = origin + Vec3d(from[0][i], from[1][i], from[2][i]) * dx,
                   goal = origin + Vec3d(to[0][i], to[1][i], to[2][i]) * dx;
       const Slide end = slide(begin, goal, Vec3d(velocity[0][i], velocity[1][i], velocity[2][i]), c.time, c.dt,
@@ -342,12 +353,17 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, std::size
 Status HybridObject::move(StepContext& c) {
   auto velocity = particles_.write(particle::velocity);
   const bool obstacles = limits_ || !colliders_.empty();
+  auto nodes = grid_.read(grid::solid_distance);
+  nodes.prepare(c.exec);
+  const FarFromSolids far(colliders_, spacing());
   const auto hook = [&](const Bucket& bucket, std::size_t first, std::size_t count, const float* const from[3],
                         float* const to[3]) {
     ParticleWrite<Vec3f>::View v;
     velocity.load(v, bucket.index);
     float* const planes[3] = {v.span.plane[0] + first, v.span.plane[1] + first, v.span.plane[2] + first};
-    collide(c, bucket, count, from, to, planes);
+    GridRead<float, 1>::View distance;
+    nodes.load(distance, bucket.index);
+    collide(c, bucket, {far, distance.get().values}, count, from, to, planes);
   };
   MoveHook call(hook);
   velocity.prepare(c.exec);

@@ -3,22 +3,23 @@
 //
 // One substep, by stage:
 //   rebucket         sort                particles into buckets; the grid follows, one bucket beyond the liquid
-//   to_grid          to grid             face velocities and masses from particles; kept for FLIP
-//   evaluate_forces  forces              face by face, where there is liquid
-//   boundaries       solids, surface,    open areas, the liquid's distance, velocities for faces that no particle
-//   reaches
-//                    extend
-//   solve            (materials)         viscosity, pressure
-//   to_particles     extend velocity,    beyond the surface and into solids; then PIC, FLIP or APIC
+//   to_grid          solids, to grid     open areas and sheets; face velocities and masses from particles; kept for
+//   FLIP evaluate_forces  forces              face by face, where there is liquid boundaries       surface, extend the
+//   liquid's distance, velocities for faces that no particle reaches solve            (materials)         viscosity,
+//   pressure to_particles     extend velocity,    beyond the surface and into solids; then PIC, FLIP or APIC
 //                    to particles
 //   move             move                RK3 through the grid's velocity, colliding with the true surfaces
 //   remove           remove              what left through open limits
+//   frame_end        first frame         what volumes of the first frame show, which no substep has made
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "domain/channel/buffer.h"
@@ -48,7 +49,18 @@ struct HybridSettings {
   std::optional<double> transfer_viscosity;  ///< kinematic, m²/s; decides the ratio instead
   int integrator = 3;                        ///< order of Runge–Kutta
   std::int64_t seed = 1;
+  std::map<std::string, double> attributes;  ///< more float channels of particles, and their defaults
+  bool rest = false;                         ///< particles remember where they were born
 };
+
+/// What else is known about liquid that is put into a Hybrid Object.
+struct Pour {
+  double age = 0;
+  std::function<bool(const Vec3d&)> also = {};    ///< places that are taken; all if not given
+  std::map<std::string, double> attributes = {};  ///< instead of the Object's defaults
+};
+
+class FarFromSolids;
 
 class HybridObject final : public Object, public ForceTarget, public VolumeSource {
  public:
@@ -56,7 +68,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
 
   void plan(TaskList& tasks) override;
   ObjectAudit audit(Exec& exec) override;
-  double cells_per_second() const override { return max_speed_ / particles_.spacing(); }
+  double cells_per_second() const override { return std::max(max_speed_, solid_speed_) / particles_.spacing(); }
   std::size_t memory_bytes() const override;
   std::size_t forecast_bytes(const Comm& comm) const override;
   ParticleSystem* particles() override { return &particles_; }
@@ -88,13 +100,16 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   double& pressure_dt() { return pressure_dt_; }
   /// Walls stop all of a liquid's velocity, not only the part towards them.
   bool no_slip = false;
+  /// Colliders are asked about every particle, also where the grid's distances say that none is near; for tests.
+  bool ask_about_all = false;
   /// A pressure acts on it.
   bool has_pressure = false;
 
   /// Fills a region with liquid that moves with `velocity(x)`; returns how many particles. Collective.
   std::int64_t fill(Exec& exec, const Region& region, const SeedSettings& seeding,
-                    FunctionRef<Vec3d(const Vec3d&)> velocity, double age = 0,
-                    std::function<bool(const Vec3d&)> also = {});
+                    FunctionRef<Vec3d(const Vec3d&)> velocity, const Pour& pour = {});
+  /// Fails, with a remedy, for an attribute that the Object does not declare.
+  Status check_attributes(const std::map<std::string, double>& attributes) const;
   SeedSettings seeding() const;
   /// Whether a place is inside a solid or beyond the limits.
   bool obstructed(const Vec3d& x) const;
@@ -103,11 +118,18 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<std::string> drains_so_far(const std::string& name) { return add_turn(drains_, name); }
   /// Full names of tasks that solve before the pressure does.
   std::vector<std::string>& solves_before_pressure() { return solves_before_pressure_; }
+  /// Set by a material that solves before the pressure: whether it is so stiff in this substep that the pressure has to
+  /// act before it as well.
+  std::function<bool(const StepContext&)> stiff;
+  /// Full name of the task that lets the pressure act for the first time; empty where there is no pressure.
+  std::string first_pressure;
   /// Removes the marked particles and books them.
   Status drop_marked(Exec& exec, std::int64_t marked);
 
  private:
   Status sort(StepContext& c);
+  void look_ahead(StepContext& c);
+  double speed_beside_liquid(Exec& exec, double begin, double end, std::vector<double>& speeds) const;
   Status to_grid(StepContext& c);
   Status apply_forces(StepContext& c);
   Status update_solids(StepContext& c);
@@ -117,9 +139,14 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   Status to_particles(StepContext& c);
   Status move(StepContext& c);
   Status remove(StepContext& c);
+  Status show_first_frame(StepContext& c);
   TransferChannels transfer_channels() const;
-  void collide(const StepContext& c, const Bucket& bucket, std::size_t count, const float* const from[3],
-               float* const to[3], float* const velocity[3]) const;
+  struct Closeness {
+    const FarFromSolids& far;
+    const float* nodes;  // solid distances of the bucket
+  };
+  void collide(const StepContext& c, const Bucket& bucket, const Closeness& closeness, std::size_t count,
+               const float* const from[3], float* const to[3], float* const velocity[3]) const;
 
   static std::vector<std::string> add_turn(std::vector<std::string>& turns, const std::string& name) {
     std::vector<std::string> before = turns;
@@ -136,7 +163,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   const Limits* limits_ = nullptr;
   std::vector<std::string> pours_, drains_, solves_before_pressure_;
   std::int64_t next_id_ = 0, removed_ = 0;
-  double pressure_dt_ = 0, max_speed_ = 0, expected_ = 0;
+  double pressure_dt_ = 0, max_speed_ = 0, solid_speed_ = 0, expected_ = 0;
 };
 
 class Catalog;

@@ -31,6 +31,15 @@ struct PressureSettings {
 constexpr float no_bound = -1e38f;
 constexpr CellChannel<float> least_pressure{"least_pressure", unit::metre_per_second, no_bound};
 
+/// What the first of two solves found, while the second one is at work.
+constexpr CellChannel<double> first_pressure{"first_pressure", unit::metre_per_second};
+
+/// The solve for pressure of one Object.
+///
+/// Where a stiff material (viscosity) acts before the pressure, the pressure acts before that as well, and then again
+/// on what is left. Viscosity that has not seen the gradient of pressure cannot hold against it: after the only solve
+/// the liquid would move by dt ∇p / ρ more than it should, at walls too where it does not slip, which for ν dt > h²
+/// (h: depth of the liquid) is more than all of its true velocity.
 class PressureOperator final : public Operator {
  public:
   PressureOperator(std::string behavior, HybridObject& object, const PressureSettings& settings)
@@ -39,6 +48,7 @@ class PressureOperator final : public Operator {
     object.grid().declare(grid::pressure);
     if (s_.solids == SolidContact::separating) object.grid().declare(least_pressure);
     object.has_pressure = true;
+    object.first_pressure = this->behavior() + ":first pressure of " + object.path();
     object.no_slip |= s_.solids == SolidContact::no_slip;
   }
 
@@ -58,6 +68,17 @@ class PressureOperator final : public Operator {
                                         reads(o, "cell_fill", 1),
                                         reads(o, "cell_room", 1)};
     if (s_.solids == SolidContact::separating) accesses.push_back(writes(o, least_pressure.name));
+    if (object_.stiff) {
+      object_.grid().declare(first_pressure);
+      accesses.push_back(writes(o, first_pressure.name)), accesses.push_back(reads(o, first_pressure.name));
+      tasks.add({.name = "first pressure of " + o,
+                 .stage = Stage::solve,
+                 .behavior = behavior(),
+                 .accesses = accesses,
+                 .after = {},
+                 .acting = {},
+                 .run = [this](StepContext& c) { return balance(c); }});
+    }
     tasks.add({.name = "pressure of " + o,
                .stage = Stage::solve,
                .behavior = behavior(),
@@ -68,40 +89,84 @@ class PressureOperator final : public Operator {
   }
 
  private:
+  static constexpr ProjectionChannels channels{grid::velocity,       grid::face_mass,        grid::open_area,
+                                               grid::solid_velocity, grid::surface_distance, grid::divergence,
+                                               grid::pressure};
+  static constexpr PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
+
+  /// Lets the pressure act before a stiff material does.
+  Status balance(StepContext& c) {
+    balanced_ = object_.stiff(c);
+    if (!balanced_) return {};
+    DiscreteVolume& grid = object_.grid();
+    divergence_of(c.exec, grid, channels);
+    follow_dt(c);
+    if (Status ok = note(c, solve(c.exec), " first pressure"); !ok) return ok;
+    subtract_gradient(c.exec, grid, channels);
+    for_each_bucket(
+        c.exec, "keep pressure", grid.topology(),
+        [](const Bucket&, auto& now, auto& before) {
+          std::copy_n(now.values, bucket_cells, before.values);
+          std::fill_n(now.values, bucket_cells, 0.0);
+        },
+        grid.write(grid::pressure), grid.overwrite(first_pressure));
+    return {};
+  }
+
   Status project(StepContext& c) {
     DiscreteVolume& grid = object_.grid();
-    const ProjectionChannels channels{grid::velocity,         grid::face_mass,  grid::open_area, grid::solid_velocity,
-                                      grid::surface_distance, grid::divergence, grid::pressure};
     divergence_of(c.exec, grid, channels);
+    // Crowding is spread over several substeps, or the correction would overshoot.
+    const double correction_time = std::max(s_.correction_time, 8 * c.dt);
     const double crowding = spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
-                                          s_.density_correction ? object_.spacing() / s_.correction_time : 0.0);
+                                          s_.density_correction ? object_.spacing() / correction_time : 0.0,
+                                          1 / (1 + object_.volume_drift));
     object_.volume_drift = 1 / crowding - 1;
-    // The channel holds p dt / (ρ Δx): another dt, another scale.
-    const double before = std::exchange(object_.pressure_dt(), c.dt);
-    if (before > 0 && before != c.dt) scale_pressure(c.exec, c.dt / before);
-    const PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
+    if (!balanced_) follow_dt(c);
     SolveReport report;
     if (s_.solids == SolidContact::separating) {
       bound_by_solids(c.exec);
       report = solve_lcp(c.exec, grid, system, least_pressure,
                          {.tolerance = std::max(s_.tolerance, 1e-4), .memory = &object_.memory()});
     } else {
-      report =
-          solve_pressure(c.exec, grid, system,
-                         {.tolerance = s_.tolerance, .max_iterations = s_.max_iterations, .memory = &object_.memory()});
+      report = solve(c.exec);
     }
-    if (c.solves)
-      c.solves->push_back(
-          {object_.path() + " pressure", report.unknowns, report.iterations, report.residual, report.seconds});
-    if (!report.converged) c.warn(fmt::format("pressure of '{}': {}", object_.path(), report.trouble));
-    if (!std::isfinite(report.residual))
-      return simulation_error("the pressure of '{}' has no solution: {}", object_.path(), report.trouble);
+    if (Status ok = note(c, report, " pressure"); !ok) return ok;
     subtract_gradient(c.exec, grid, channels);
+    if (std::exchange(balanced_, false))
+      for_each_bucket(
+          c.exec, "whole pressure", grid.topology(),
+          [](const Bucket&, auto& p, auto& first) {
+            for (int i = 0; i < bucket_cells; ++i) p[i] += first[i];
+          },
+          grid.write(grid::pressure), grid.read(first_pressure));
     if (s_.solids != SolidContact::friction) return {};
     // The channel is p dt / (ρ Δx) already: with dt = Δx and ρ = 1 friction takes it as it is.
     wall_friction(c.exec, grid, object_.solids(), {grid::velocity, object_.solid_channels(), grid::pressure},
                   {.dt = object_.spacing(), .density = 1});
     return {};
+  }
+
+  SolveReport solve(Exec& exec) {
+    return solve_pressure(
+        exec, object_.grid(), system,
+        {.tolerance = s_.tolerance, .max_iterations = s_.max_iterations, .memory = &object_.memory()});
+  }
+
+  /// Books a solve; fails where it found no numbers.
+  Status note(StepContext& c, const SolveReport& report, const char* name) {
+    if (c.solves)
+      c.solves->push_back({object_.path() + name, report.unknowns, report.iterations, report.residual, report.seconds});
+    if (!report.converged) c.warn(fmt::format("pressure of '{}': {}", object_.path(), report.trouble));
+    if (!std::isfinite(report.residual))
+      return simulation_error("the pressure of '{}' has no solution: {}", object_.path(), report.trouble);
+    return {};
+  }
+
+  /// The channel holds p dt / (ρ Δx): another dt, another scale.
+  void follow_dt(StepContext& c) {
+    const double before = std::exchange(object_.pressure_dt(), c.dt);
+    if (before > 0 && before != c.dt) scale_pressure(c.exec, c.dt / before);
   }
 
   void scale_pressure(Exec& exec, double factor) {
@@ -130,10 +195,19 @@ class PressureOperator final : public Operator {
             }
         },
         read_upper(object_.grid(), grid::open_area), object_.grid().overwrite(least_pressure));
+    if (!balanced_) return;
+    // The bound is one on the sum of both solves.
+    for_each_bucket(
+        exec, "bound rest of pressure", object_.grid().topology(),
+        [](const Bucket&, auto& first, auto& bound) {
+          for (int i = 0; i < bucket_cells; ++i) bound[i] -= bound[i] == 0 ? static_cast<float>(first[i]) : 0.0f;
+        },
+        object_.grid().read(first_pressure), object_.grid().write(least_pressure));
   }
 
   HybridObject& object_;
   PressureSettings s_;
+  bool balanced_ = false;  // the pressure has acted once in this substep
 };
 
 class Pressure final : public Behavior {
@@ -146,7 +220,8 @@ class Pressure final : public Behavior {
             "zero pressure at the free surface, "
             "found to second order between cell centres [Gibou et al. 2002]. Solved by multigrid-preconditioned "
             "conjugate gradients to a true relative residual "
-            "of `tolerance`.\n\n"
+            "of `tolerance`. Together with a thick `viscosity` it is solved twice: before it, so that viscosity holds "
+            "against the gradient of pressure, and after it.\n\n"
             "`separating` lets liquid leave solids: pressure at solids pushes, never pulls. It is a linear "
             "complementarity problem and costs more."};
   }
@@ -174,7 +249,7 @@ class Pressure final : public Behavior {
         .unit("s")
         .above(0)
         .advanced()
-        .doc("Time in which crowding would be undone.");
+        .doc("Time in which crowding would be undone; at least eight substeps.");
   }
   explicit Pressure(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {

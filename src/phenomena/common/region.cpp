@@ -28,6 +28,13 @@ Region inside(std::shared_ptr<const Surface> surface) {
           {}};
 }
 
+Region inside(std::shared_ptr<const VolumeField> level_set) {
+  const Box bounds = level_set->bounds();
+  return {bounds,
+          [field = std::move(level_set)](const Vec3d& x, double) { return static_cast<double>(field->value(x)); },
+          {}};
+}
+
 Region both(Region a, Region b) {
   Region r;
   r.bounds = {max(a.bounds.min, b.bounds.min), min(a.bounds.max, b.bounds.max)};

@@ -19,6 +19,7 @@
 #include "domain/grid/partition.h"
 #include "geometry/shapes.h"
 #include "geometry/surface.h"
+#include "io/vdb_volumes.h"
 
 namespace aegir {
 
@@ -33,6 +34,8 @@ struct Region {
 Region below_level(double level, const Box& box);
 Region inside(const Shape& shape);
 Region inside(std::shared_ptr<const Surface> surface);
+/// Where a level set is negative.
+Region inside(std::shared_ptr<const VolumeField> level_set);
 /// What is in both.
 Region both(Region a, Region b);
 

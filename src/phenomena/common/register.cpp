@@ -3,6 +3,7 @@
 #include "phenomena/common/cached_object.h"
 #include "phenomena/common/collider.h"
 #include "phenomena/common/emitter.h"
+#include "phenomena/common/force_field.h"
 #include "phenomena/common/forces.h"
 #include "phenomena/common/hybrid_object.h"
 #include "phenomena/common/lifespan.h"
@@ -22,6 +23,7 @@ void register_common(Catalog& catalog) {
   register_source(catalog);
   register_pressure(catalog);
   register_forces(catalog);
+  register_force_field(catalog);
   register_emitter(catalog);
   register_collider(catalog);
   register_lifespan(catalog);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "numerics/solids/solid_bucket.h"
+
 namespace aegir {
 namespace {
 
@@ -52,6 +54,15 @@ Slide slide(const Vec3d& begin, const Vec3d& goal, const Vec3d& velocity, double
     now = {out, at.velocity + without_inward(now.velocity - at.velocity, at.normal), true};
   }
   return now;
+}
+
+FarFromSolids::FarFromSolids(std::span<const Collider* const> colliders, double spacing) {
+  double known = solid_band, margin = 0.1;
+  for (const Collider* c : colliders) {
+    if (!c->triangles().triangles.empty()) known = std::min(known, 2.0);  // drawn distances are exact up to two cells
+    margin = std::max(margin, 0.1 + (c->way() + 8 * c->tolerance()) / spacing);
+  }
+  known_ = static_cast<float>(known), margin_ = static_cast<float>(margin);
 }
 
 }  // namespace aegir

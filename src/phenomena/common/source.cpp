@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include "domain/for_each_bucket.h"
 #include "phenomena/common/hybrid_object.h"
@@ -31,6 +32,7 @@ struct SourceSettings {
   Parameter<Vec3d> translate = Vec3d{}, rotate = Vec3d{};
   ObjectList into;
   std::int64_t seed = 1;
+  std::map<std::string, double> attributes;
 };
 
 /// Area of a region seen along a direction: lines on a lattice, counted where they enter.
@@ -53,6 +55,21 @@ double projected_area(const Region& region, const Vec3d& along) {
       }
     }
   return static_cast<double>(entries) * std::pow(2 * half / lines, 2);
+}
+
+/// Volume that a stream brings in the whole run, about: for forecasts.
+double streamed(const SourceSettings& s, const Region& region, const Timeline& timeline) {
+  if (s.mode == SourceMode::once || region.bounds.empty()) return 0;
+  const Vec3d size = region.bounds.size();
+  double volume = 0;
+  for (int frame = timeline.first(); frame < timeline.last(); ++frame) {
+    if (!s.emitting.at(frame)) continue;
+    const Vec3d v = s.velocity.at(frame);
+    const double across =
+        std::abs(v.x) * size.y * size.z + std::abs(v.y) * size.z * size.x + std::abs(v.z) * size.x * size.y;
+    volume += (s.flux ? s.flux->at(frame + 0.5) : across) / timeline.fps;
+  }
+  return volume;
 }
 
 Region moved(const Region& body, const Pose& pose) {
@@ -79,6 +96,7 @@ class SourceOperator final : public Operator {
         .record("drift_y", &drift_.y)
         .record("drift_z", &drift_.z)
         .record("last", &last_)
+        .record("last_flux", &last_flux_)
         .record("owed", &owed_);
   }
 
@@ -105,7 +123,9 @@ class SourceOperator final : public Operator {
     if (!c.first_frame) return {};
     const Vec3d v = s_.velocity.at(c.frame_time);
     const Region region = moved(body_, motion_.at(c.time));
-    if (object_.fill(c.exec, region, seeding(), [&](const Vec3d&) { return v; }) == 0) warn_empty(c);
+    if (object_.fill(
+            c.exec, region, seeding(), [&](const Vec3d&) { return v; }, Pour{.attributes = s_.attributes}) == 0)
+      warn_empty(c);
     return {};
   }
 
@@ -124,7 +144,7 @@ class SourceOperator final : public Operator {
                                 behavior());
       v = normalized(v) * (wanted / area);
       // Led so that what was emitted catches up with what was asked for.
-      owed_ += wanted * since;
+      owed_ += 0.5 * (std::exchange(last_flux_, wanted) + wanted) * since;
       pace = since > 0 && wanted > 0 ? std::clamp(owed_ / (wanted * since), 0.0, 3.0) : 1.0;
     }
     const Vec3d step = v * (since * pace);
@@ -137,11 +157,11 @@ class SourceOperator final : public Operator {
       return !(region.bounds.contains(before) && region.distance(before, object_.spacing()) < 0);
     };
     std::int64_t born = 0;
-    if (c.first_frame)
-      born = object_.fill(c.exec, region, seeds, [&](const Vec3d&) { return v; });
-    else if (since > 0)
+    Pour pour{.attributes = s_.attributes};
+    if (!c.first_frame) pour.also = entered;
+    if (c.first_frame || since > 0)
       born = object_.fill(
-          c.exec, region, seeds, [&](const Vec3d&) { return v; }, 0, entered);
+          c.exec, region, seeds, [&](const Vec3d&) { return v; }, pour);
     if (c.first_frame && born == 0) warn_empty(c);
     if (s_.flux && !c.first_frame) owed_ -= static_cast<double>(born) * share;
     drive(c.exec, region, v);
@@ -182,7 +202,7 @@ class SourceOperator final : public Operator {
   Region body_;
   Motion motion_;
   Vec3d drift_{};
-  double last_ = 0, owed_ = 0;
+  double last_ = 0, last_flux_ = 0, owed_ = 0;
   Vec3d area_direction_{};
   double area_ = 0;
 };
@@ -275,7 +295,8 @@ class Source final : public Behavior {
             "`velocity`: a lattice of particles moves through the region, and "
             "those that enter it are born. With `flux` the speed follows from it and the region's area across "
             "`velocity`, and the lattice is led so that the volume emitted follows the "
-            "flux to the particle.\n\nLimits: the stream is driven by setting velocities inside the region; deep under "
+            "flux to the layer of particles, up to the begin of the substep.\n\nLimits: the stream is driven by "
+            "setting velocities inside the region; deep under "
             "the surface of a closed tank the pressure resists."};
   }
   static void describe(Schema<Settings>& s) {
@@ -293,6 +314,7 @@ class Source final : public Behavior {
     s.field("translate", &Settings::translate).unit("m").doc("Where the region is moved to; keyframes make it move.");
     s.field("rotate", &Settings::rotate).unit("rad").doc("Rotation about the world's x, then y, then z axis.");
     s.field("into", &Settings::into).doc("Liquids to pour into; all in the group if not given.");
+    s.field("attributes", &Settings::attributes).doc("Values of the liquid's `attributes` for what is poured.");
     s.field("seed", &Settings::seed).advanced().doc("Another seed gives another jitter.");
     s.check([](const Settings& v) -> std::string {
       if (const std::string wrong = check_form(v.input, v.shape); !wrong.empty()) return wrong;
@@ -314,10 +336,9 @@ class Source final : public Behavior {
       if (!motion) return motion.error();
       Result<Region> region = region_of(build, s.shape, s.input);
       if (!region) return region.error();
+      if (Status ok = object->check_attributes(s.attributes); !ok) return ok;
       object->expect(expected_seeds(*region, object->seeding()));
-      if (s.flux)
-        object->expect(s.flux->constant() * build.timeline().time(build.timeline().last()) *
-                       object->settings().density / object->particle_mass());
+      object->expect(streamed(s, *region, build.timeline()) * object->settings().density / object->particle_mass());
       build.add(std::make_unique<SourceOperator>(build.path(), *object, s, std::move(*region), *motion));
     }
     return {};

@@ -12,19 +12,25 @@
 namespace aegir {
 namespace {
 
+enum class WallContact { no_slip, free_slip };
+
 struct ViscositySetup {
   Parameter<double> dynamic = 1.0;
+  WallContact walls = WallContact::no_slip;
   double tolerance = 1e-4;
 };
 
 constexpr CellChannel<float> cell_viscosity{"cell_viscosity", unit::pascal* unit::second};
+/// Of cells with particles; below 0 in others.
+constexpr CellChannel<float> mean_viscosity{"mean_viscosity", unit::pascal* unit::second, -1.0f};
 
 class ViscosityOperator final : public Operator {
  public:
   ViscosityOperator(std::string behavior, HybridObject& object, ViscositySetup settings)
       : Operator(std::move(behavior)), object_(object), s_(std::move(settings)) {
-    if (attribute()) object.grid().declare(cell_viscosity);
+    if (attribute()) object.grid().declare(cell_viscosity), object.grid().declare(mean_viscosity);
     object.solves_before_pressure().push_back(full_name());
+    object.stiff = [this](const StepContext& c) { return stiff(c.dt, s_.dynamic.at(c.frame_time)); };
   }
 
   void plan(TaskList& tasks) override {
@@ -32,18 +38,21 @@ class ViscosityOperator final : public Operator {
     std::vector<ChannelAccess> accesses{writes(o, "vel"),
                                         reads(o, "vel", 1),
                                         reads(o, "face_mass"),
+                                        writes(o, "face_mass"),
                                         reads(o, "surface_distance", 2),
                                         reads(o, "solid_distance", 2),
-                                        reads(o, "solid_velocity")};
+                                        reads(o, "solid_velocity"),
+                                        reads(o, "open_area", 2)};
     if (attribute())
-      for (ChannelAccess a : {writes(o, cell_viscosity.name), reads(o, cell_viscosity.name, 1), reads(o, "P"),
-                              reads(o, s_.dynamic.attribute()->name)})
+      for (ChannelAccess a :
+           {writes(o, cell_viscosity.name), reads(o, cell_viscosity.name, 1), reads(o, "P"),
+            writes(o, mean_viscosity.name), reads(o, mean_viscosity.name, 1), reads(o, s_.dynamic.attribute()->name)})
         accesses.push_back(std::move(a));
     tasks.add({.name = "viscosity of " + o,
                .stage = Stage::solve,
                .behavior = behavior(),
                .accesses = std::move(accesses),
-               .after = {},
+               .after = object_.has_pressure ? std::vector{object_.first_pressure} : std::vector<std::string>{},
                .acting = {},
                .run = [this](StepContext& c) { return solve(c); }});
   }
@@ -52,10 +61,19 @@ class ViscosityOperator final : public Operator {
   std::string full_name() const { return behavior() + ":viscosity of " + object_.path(); }
   bool attribute() const { return s_.dynamic.attribute() && object_.particles()->has(s_.dynamic.attribute()->name); }
 
+  /// ν dt / Δx²; where it is small viscosity hardly reaches the next cell within a substep.
+  bool stiff(double dt, double mu) const {
+    return attribute() || mu * dt / (object_.settings().density * object_.spacing() * object_.spacing()) > 0.1;
+  }
+
   Status solve(StepContext& c) {
     const double mu = s_.dynamic.at(c.frame_time);
-    ViscosityChannels channels{grid::velocity, grid::face_mass, grid::surface_distance, grid::solid_distance,
-                               grid::solid_velocity};
+    ViscosityChannels channels{.velocity = grid::velocity,
+                               .known = grid::face_mass,
+                               .liquid_distance = grid::surface_distance,
+                               .solid_distance = grid::solid_distance,
+                               .solid_velocity = grid::solid_velocity,
+                               .open_area = grid::open_area};
     if (attribute())
       from_particles(c.exec, mu), channels.viscosity = cell_viscosity;
     else if (mu == 0)
@@ -64,6 +82,8 @@ class ViscosityOperator final : public Operator {
                                                {.dt = c.dt,
                                                 .density = object_.settings().density,
                                                 .constant_viscosity = mu,
+                                                .free_slip = s_.walls == WallContact::free_slip,
+                                                .forget_others = true,
                                                 .tolerance = s_.tolerance,
                                                 .memory = &object_.memory()});
     if (c.solves)
@@ -75,12 +95,14 @@ class ViscosityOperator final : public Operator {
     return {};
   }
 
-  /// The mean of each cell's particles; cells without any take the default.
+  /// The mean of each cell's particles. Cells without any take the mean of those around, so that air and walls beside
+  /// liquid do not make it thinner; the default where there are none.
   void from_particles(Exec& exec, double otherwise) {
     const AttributeBinding& binding = *s_.dynamic.attribute();
     const ParticleChannel<float> channel{binding.name.c_str()};
+    DiscreteVolume& grid = object_.grid();
     for_each_bucket(
-        exec, "cell viscosity", object_.grid().topology(),
+        exec, "mean viscosity", grid.topology(),
         [&](const Bucket&, auto& p, auto& value, auto& cells) {
           float sum[bucket_cells] = {};
           int count[bucket_cells] = {};
@@ -89,11 +111,31 @@ class ViscosityOperator final : public Operator {
                                          static_cast<int>(p.plane[2][i]));
             sum[cell] += static_cast<float>(std::max(0.0, binding.map(value[i]))), ++count[cell];
           }
-          for (int i = 0; i < bucket_cells; ++i)
-            cells[i] = count[i] ? sum[i] / static_cast<float>(count[i]) : static_cast<float>(otherwise);
+          for (int i = 0; i < bucket_cells; ++i) cells[i] = count[i] ? sum[i] / static_cast<float>(count[i]) : -1.0f;
         },
         object_.particles()->read(particle::position), object_.particles()->read(channel),
-        object_.grid().write(cell_viscosity));
+        grid.overwrite(mean_viscosity));
+    for_each_bucket(
+        exec, "cell viscosity", grid.topology(),
+        [&](const Bucket&, auto& mean, auto& cells) {
+          for (int i = 0; i < bucket_size; ++i)
+            for (int j = 0; j < bucket_size; ++j)
+              for (int k = 0; k < bucket_size; ++k)
+                cells(i, j, k) = mean(i, j, k) >= 0 ? mean(i, j, k) : around(mean, i, j, k, otherwise);
+        },
+        grid.read<Halo<1>>(mean_viscosity), grid.overwrite(cell_viscosity));
+  }
+
+  /// The mean of the cells around that have one.
+  template <class Tile>
+  static float around(const Tile& mean, int i, int j, int k, double otherwise) {
+    float sum = 0;
+    int count = 0;
+    for (int a = -1; a <= 1; ++a)
+      for (int b = -1; b <= 1; ++b)
+        for (int c = -1; c <= 1; ++c)
+          if (const float v = mean(i + a, j + b, k + c); v >= 0) sum += v, ++count;
+    return count ? sum / static_cast<float>(count) : static_cast<float>(otherwise);
   }
 
   HybridObject& object_;
@@ -104,11 +146,17 @@ class Viscosity final : public Behavior {
  public:
   using Settings = ViscositySetup;
   static TypeInfo info() {
-    return {"viscosity", Category::material, "Viscosity", "Resistance to shear, from oil to honey.",
-            "`ρ ∂u/∂t = ∇·(μ (∇u + ∇uᵀ))`, implicit, in the variational form of Batty & Bridson (2008): the free "
-            "surface bears no traction, so threads coil and buckle; solids hold what touches them.\n\n"
-            "Water has 0.001 Pa s, olive oil 0.08, honey 2 to 10. Use it with `transfer: apic` or a `flip_ratio` below "
-            "1: FLIP's noise is not seen by the grid."};
+    return {
+        "viscosity", Category::material, "Viscosity", "Resistance to shear, from oil to honey.",
+        "`ρ ∂u/∂t = ∇·(μ (∇u + ∇uᵀ))`, implicit, in the variational form of Batty & Bridson (2008): the free "
+        "surface bears no traction, so threads coil and buckle.\n\n"
+        "`walls` says whether solids and closed limits bear shear: with `no_slip` they hold the liquid beside them, "
+        "with `free_slip` they only stop it from entering. That is a matter of the liquid's inside. How particles "
+        "themselves pass along a solid is said by `solids` of `pressure`: for thick liquids that stick give "
+        "`no_slip` to both; for thin ones (water) `free_slip` there, because the layer that clings to a wall is "
+        "thinner than a cell. Sheets thinner than a cell always let slip.\n\n"
+        "Water has 0.001 Pa s, olive oil 0.08, honey 2 to 10. Use it with `transfer: apic` or a `flip_ratio` below "
+        "1: FLIP's noise is not seen by the grid."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("dynamic", &Settings::dynamic)
@@ -117,6 +165,10 @@ class Viscosity final : public Behavior {
         .min(0)
         .soft(0, 100)
         .doc("Dynamic viscosity; may come from an attribute of particles.");
+    s.field("walls", &Settings::walls)
+        .choices({{"no_slip", WallContact::no_slip, "Solids hold the liquid beside them."},
+                  {"free_slip", WallContact::free_slip, "Solids bear no shear."}})
+        .doc("What the liquid feels at solids.");
     s.field("tolerance", &Settings::tolerance)
         .min(1e-10)
         .max(0.1)

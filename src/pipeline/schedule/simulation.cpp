@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "pipeline/model/action.h"
 
@@ -38,6 +40,8 @@ struct Simulation::Impl {
   StateTree clock_state{"clock"};
   int last_frame = 0;
   std::string output_directory;
+  std::int64_t capped_frame =
+      std::numeric_limits<std::int64_t>::min();  // the newest that would have needed more substeps than it may have
   std::vector<std::pair<std::string, ObjectAudit>> audits;
 
   Impl(Setup s, Exec e) : setup(std::move(s)), exec(e) {
@@ -61,6 +65,8 @@ struct Simulation::Impl {
     c.time = now();
     c.dt = dt;
     c.fps = setup.timeline.fps;
+    c.cfl = setup.timeline.substeps.cfl;
+    c.most_substeps = setup.timeline.substeps.max;
     c.frame_time = frame_time();
     c.output_directory = output_directory;
     c.warnings = &warnings;
@@ -88,8 +94,8 @@ struct Simulation::Impl {
   }
 
   /// Parts of equal length that the rest of the frame is cut into: as many as the fastest Object and the limits ask
-  /// for.
-  int choose_parts() const {
+  /// for. `capped` is told whether the limits allow fewer than that.
+  int choose_parts(bool& capped) const {
     const SubstepSettings& s = setup.timeline.substeps;
     const double left = (1 - clock.elapsed) / setup.timeline.fps;
     const int done = static_cast<int>(clock.substep);
@@ -100,6 +106,7 @@ struct Simulation::Impl {
       double speed = 0;
       for (const auto& o : objects) speed = std::max(speed, o->cells_per_second());
       const double wanted = std::ceil(left * speed / s.cfl);
+      capped = wanted > std::max(1, s.max - done);
       parts =
           static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
     }
@@ -241,8 +248,9 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
     }
   for (const Leaf& l : leaves)
     for (const auto& [object, where] : l.node->overrides)
-      if (std::none_of(impl->objects.begin(), impl->objects.end(),
-                       [&object = object](const auto& o) { return o->path() == object || o->path().ends_with("/" + object); }))
+      if (std::none_of(impl->objects.begin(), impl->objects.end(), [&object = object](const auto& o) {
+            return o->path() == object || o->path().ends_with("/" + object);
+          }))
         messages.errors.push_back(
             usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
   if (!messages.ok()) return messages.errors.front();
@@ -298,11 +306,13 @@ Result<StepReport> Simulation::advance() {
   Impl& s = *impl_;
   s.exec.profile.clear();
   StepReport report;
-  const int parts = s.choose_parts();
+  bool capped = false;
+  const int parts = s.choose_parts(capped);
   const bool last = parts == 1;
   const double share = (1 - s.clock.elapsed) / parts;
   report.dt = share / s.setup.timeline.fps;
   StepContext context = s.context(report.dt, report.warnings, report.solves);
+  context.cap_reached = capped && std::exchange(s.capped_frame, context.frame) != context.frame;
   report.frame = context.frame;
   report.substep = context.substep;
   if (s.clock.substep == 0)

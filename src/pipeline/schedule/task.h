@@ -38,6 +38,10 @@ struct StepContext {
   bool first_frame = false;  ///< the state at t = 0 is being made
   double frame_time = 0;     ///< time as a fractional frame number, for keyframes
   double fps = 24;
+  double cfl = 0;         ///< cells that things should move in a substep at most
+  int most_substeps = 0;  ///< of a frame
+  bool cap_reached =
+      false;  ///< the first substep of a frame that is longer than `cfl` asks for, since no more are allowed
   std::string output_directory = {};  ///< empty: nothing is written
   std::vector<std::string>* warnings = nullptr;
   std::vector<SolveRecord>* solves = nullptr;

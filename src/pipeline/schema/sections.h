@@ -17,7 +17,7 @@ namespace aegir {
 struct SubstepSettings {
   double cfl = 3;  ///< cells that the fastest thing may move in one substep
   int min = 1;
-  int max = 8;
+  int max = 64;
   int fixed = 0;  ///< 0: adaptive
 };
 void describe(Schema<SubstepSettings>& s);

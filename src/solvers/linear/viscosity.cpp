@@ -99,6 +99,10 @@ SolveReport solve_viscosity(Exec& exec, DiscreteVolume& volume, const ViscosityC
   ViscositySolve solve(exec, level, input, volume.store(channels.velocity.name),
                        volume.store(channels.solid_velocity.name), settings);
   solve.run(report);
+  if (settings.forget_others) {
+    volume.write(channels.known).prepare(exec);
+    solve.forget_others(volume.store(channels.known.name));
+  }
   report.seconds = watch.seconds();
   return report;
 }

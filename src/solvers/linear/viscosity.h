@@ -18,8 +18,8 @@
 // number of threads and ranks.
 //
 // Accesses to declare: read `liquid_distance`, `solid_distance` and `open_area` with halo 2, `viscosity` with halo 1,
-// `known` and `solid_velocity` without; write `velocity`. Liquid must keep a layer of buckets around it: what lies
-// outside all buckets neither holds liquid nor a wall.
+// `known` and `solid_velocity` without; write `velocity`, and `known` with `forget_others`. Liquid must keep a layer of
+// buckets around it: what lies outside all buckets neither holds liquid nor a wall.
 #pragma once
 
 #include "domain/channel/buffer.h"
@@ -48,7 +48,10 @@ struct ViscositySettings {
   double density = 1000;          ///< kg/m³
   double constant_viscosity = 0;  ///< Pa s, where there is no channel of it
   bool free_slip = false;         ///< walls bear no shear; only the velocity towards them is prescribed
-  double tolerance = 1e-4;        ///< of the true relative residual |b - A x| / |b|
+  /// Makes `known` 0 on faces that the liquid's viscosity does not reach: their u* has not felt it, and is to be
+  /// replaced by the velocity of faces nearby.
+  bool forget_others = false;
+  double tolerance = 1e-4;  ///< of the true relative residual |b - A x| / |b|
   int max_iterations = 1000;
   BufferPool* memory = nullptr;  ///< outlives the solve, for the next one: saves clearing fresh pages
   /// Smoothed aggregation with its direct fail-safe takes over where conjugate gradients fail, up to this many

@@ -237,4 +237,28 @@ void ViscositySolve::write_back() {
   velocity_.ghosts_valid = false;
 }
 
+void ViscositySolve::forget_others(GridStore& known) const {
+  const auto count = static_cast<std::size_t>(level_.topology().local_count());
+  parallel_for(0, count, 8, [&](std::size_t begin, std::size_t end) {
+    PaddedTile<float, 1> distance;
+    for (std::size_t i = begin; i < end; ++i) {
+      const int b = static_cast<int>(i);
+      const ViscosityBucket* own = level_.bucket(b);
+      const bool far = level_.kind(b) == ViscosityKind::far;
+      if (!own && !far) continue;
+      // Liquid without any viscosity is not in the system either, but keeps its velocity.
+      const bool inviscid = input_.viscosity != nullptr;
+      if (inviscid) load_tile<Halo<1>>(distance, level_.topology(), b, input_.liquid_distance, 4.0f);
+      for (int f = 0; f < face_values; ++f) {
+        if (own && (own->inverse[f] > 0 || own->is_fixed(f))) continue;
+        const int a = f / bucket_cells, c = f % bucket_cells, x = c >> 6, y = (c >> 3) & 7, z = c & 7;
+        if (inviscid && std::min(distance(x, y, z), distance(x - (a == 0), y - (a == 1), z - (a == 2))) < 0.5f)
+          continue;
+        known.plane<float>(a)[i * bucket_cells + static_cast<std::size_t>(c)] = 0;
+      }
+    }
+  });
+  known.ghosts_valid = false;
+}
+
 }  // namespace aegir

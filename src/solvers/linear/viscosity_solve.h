@@ -16,6 +16,8 @@ class ViscositySolve {
 
   /// Solves and replaces the velocity, or says why not. Collective.
   void run(SolveReport& report);
+  /// Zero on faces that are neither unknown nor prescribed.
+  void forget_others(GridStore& known) const;
 
  private:
   Status start();

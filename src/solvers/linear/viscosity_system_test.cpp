@@ -375,6 +375,24 @@ TEST(ViscositySystem, FacesWithoutLiquidAreLeftAlone) {
   EXPECT_TRUE(std::isfinite(liquid.speed(0, {8, 8, 8})));
 }
 
+TEST(ViscositySystem, FacesOutOfReachAreForgottenOnRequest) {
+  for (const bool variable : {false, true}) {
+    TestLiquid liquid(Vec3i(2), 0.1);
+    liquid.fill_distance([](const Vec3d& x) { return length(x - Vec3d(8)) - 4; });
+    liquid.fill_viscosity([](const Vec3d& x) { return x.x < 8 ? 10.0 : 0.0; });
+    EXPECT_TRUE(liquid.solve({.dt = 0.1, .constant_viscosity = 10, .forget_others = true}, variable).converged);
+    for (int a = 0; a < 3; ++a) {
+      const auto known = [&](const Vec3i& c) { return liquid.plane("known", a)[liquid.at(c)]; };
+      EXPECT_EQ(known({8, 8, 8}), 1);
+      EXPECT_EQ(known({11, 8, 8}), 1);  // liquid without viscosity, where it varies
+      EXPECT_EQ(known({5, 8, 8}), 1);
+      EXPECT_EQ(known({14, 8, 8}), 0);
+      EXPECT_EQ(known({2, 8, 8}), 0);
+      EXPECT_EQ(known({-8, -8, -8}), 0);
+    }
+  }
+}
+
 TEST(ViscositySystem, ZeroViscosityAndAllSolidLeaveTheVelocity) {
   TestLiquid liquid(Vec3i(2), 0.1);
   fill_by_chance(liquid, 17, false);
