@@ -250,7 +250,7 @@ class Body {
 /// Fills a mesh element by element.
 class Reader {
  public:
-  Reader(Body body, const std::string& name) : body_(body), name_(name) {}
+  Reader(Body body, const std::string& name, bool finite) : body_(body), name_(name), finite_(finite) {}
 
   Result<TriangleMesh> read(const Header& header) {
     for (const auto& element : header.elements) {
@@ -316,7 +316,7 @@ class Reader {
           (*scalar[p])[v] = static_cast<float>(value);
       }
       if (body_.failed()) return broken();
-      if (!is_finite(mesh_.positions[v])) return error(fmt::format("vertex {} is not finite", v));
+      if (finite_ && !is_finite(mesh_.positions[v])) return error(fmt::format("vertex {} is not finite", v));
     }
     return {};
   }
@@ -364,15 +364,26 @@ class Reader {
 
   Body body_;
   const std::string& name_;
+  bool finite_;
   TriangleMesh mesh_;
 };
 
 }  // namespace
 
-Result<TriangleMesh> parse_ply(std::string_view bytes, const std::string& name) {
+namespace {
+
+Result<TriangleMesh> parse(std::string_view bytes, const std::string& name, bool finite) {
   const auto header = HeaderReader(bytes, name).read();
   if (!header) return header.error();
-  return Reader(Body(bytes, header->size, header->format), name).read(*header);
+  return Reader(Body(bytes, header->size, header->format), name, finite).read(*header);
+}
+
+}  // namespace
+
+Result<TriangleMesh> parse_ply(std::string_view bytes, const std::string& name) { return parse(bytes, name, true); }
+
+Result<TriangleMesh> parse_ply_points(std::string_view bytes, const std::string& name) {
+  return parse(bytes, name, false);
 }
 
 }  // namespace aegir
