@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,11 +19,37 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+ordered_json warnings_json(const std::vector<RunWarning>& warnings) {
+  ordered_json list = ordered_json::array();
+  for (const RunWarning& w : warnings) {
+    ordered_json j;
+    if (w.frame) j["frame"] = *w.frame;
+    j["text"] = w.text;
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
 ordered_json session_json(const RunSession& s) {
-  return {{"aegir", s.version}, {"compiler", s.compiler}, {"host", s.host},       {"system", s.system},
-          {"cpu", s.cpu},       {"simd", s.simd},         {"process", s.process}, {"threads", s.threads},
-          {"ranks", s.ranks},   {"command", s.command},   {"folder", s.folder},   {"started", s.started},
-          {"ended", s.ended},   {"from", s.from},         {"outcome", s.outcome}};
+  return {{"aegir", s.version},
+          {"compiler", s.compiler},
+          {"host", s.host},
+          {"system", s.system},
+          {"cpu", s.cpu},
+          {"simd", s.simd},
+          {"process", s.process},
+          {"threads", s.threads},
+          {"ranks", s.ranks},
+          {"command", s.command},
+          {"folder", s.folder},
+          {"started", s.started},
+          {"ended", s.ended},
+          {"from", s.from},
+          {"outcome", s.outcome},
+          {"seconds", s.seconds},
+          {"peak_memory", s.peak_memory},
+          {"warnings", warnings_json(s.warnings)},
+          {"more_warnings", s.more_warnings}};
 }
 
 RunSession session_of(const json& j) {
@@ -42,6 +69,14 @@ RunSession session_of(const json& j) {
   s.ended = j.value("ended", "");
   s.from = j.value("from", "");
   s.outcome = j.value("outcome", "");
+  s.seconds = j.value("seconds", 0.0);
+  s.peak_memory = j.value("peak_memory", std::uint64_t{0});
+  for (const json& w : j.value("warnings", json::array())) {
+    RunWarning warning{{}, w.value("text", "")};
+    if (w.contains("frame")) warning.frame = w["frame"].get<int>();
+    s.warnings.push_back(std::move(warning));
+  }
+  s.more_warnings = j.value("more_warnings", std::int64_t{0});
   return s;
 }
 
@@ -108,10 +143,25 @@ void RunRecord::begin(const RunOptions& options, const Setup& setup, int threads
   sessions.push_back(std::move(s));
 }
 
-void RunRecord::end(const std::string& outcome) {
+void RunRecord::end(const std::string& outcome, double seconds) {
   if (sessions.empty()) return;
   sessions.back().ended = now_text();
+  sessions.back().seconds = seconds;
   sessions.back().outcome = outcome;
+}
+
+void RunRecord::saw_memory(std::uint64_t bytes) {
+  if (!sessions.empty()) sessions.back().peak_memory = std::max(sessions.back().peak_memory, bytes);
+}
+
+void RunRecord::warn(std::optional<int> frame, const std::string& text) {
+  constexpr std::size_t most = 500;
+  if (sessions.empty()) return;
+  RunSession& s = sessions.back();
+  if (s.warnings.size() < most)
+    s.warnings.push_back({frame, text});
+  else
+    ++s.more_warnings;
 }
 
 }  // namespace aegir

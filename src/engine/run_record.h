@@ -5,6 +5,7 @@
 //   Status written = record.save();
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ namespace aegir {
 
 struct RunOptions;
 
+/// Something doubtful that a run has met; without a frame it was found in the setup.
+struct RunWarning {
+  std::optional<int> frame;
+  std::string text;
+};
+
 /// One start of the program in a run directory.
 struct RunSession {
   std::string version, compiler, host, system, cpu, simd;
@@ -26,8 +33,12 @@ struct RunSession {
   std::vector<std::string> command;
   std::string folder;  ///< where the program was started
   std::string started, ended;
-  std::string from;     ///< moment it went on from; empty for a fresh start
-  std::string outcome;  ///< "running", "finished", "stopped", or what failed
+  std::string from;               ///< moment it went on from; empty for a fresh start
+  std::string outcome;            ///< "running", "finished", "stopped", or what failed
+  double seconds = 0;             ///< from start to end; 0 while it runs
+  std::uint64_t peak_memory = 0;  ///< greatest resident memory of all ranks at the end of a frame, in bytes
+  std::vector<RunWarning> warnings;
+  std::int64_t more_warnings = 0;  ///< that are not in the list, because it is long enough
 };
 
 struct RunRecord {
@@ -45,7 +56,11 @@ struct RunRecord {
   /// Takes over the setup and opens a new session.
   void begin(const RunOptions& options, const Setup& setup, int threads, int ranks, const std::string& from);
   /// Closes the newest session.
-  void end(const std::string& outcome);
+  void end(const std::string& outcome, double seconds);
+  /// Notes how much memory the newest session holds.
+  void saw_memory(std::uint64_t bytes);
+  /// Adds a warning to the newest session; nothing happens before there is one.
+  void warn(std::optional<int> frame, const std::string& text);
 };
 
 }  // namespace aegir
