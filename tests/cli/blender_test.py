@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""A run opens in Blender: surface and droplets are there, and what moves is blurred. Skipped where Blender is missing."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+import zlib
+
+import support
+
+SCRIPT = str(support.REPOSITORY / "blender" / "open_run.py")
+
+FALL = """aegir: 1
+timeline: {fps: 24, frames: [1, 3]}
+setup:
+  - gravity: earth
+  - collider: shelf
+    shape: {kind: box, center: [0, -1, 0], size: [1, 0.1, 1]}
+  - hybrid: water
+    voxel_size: 10 cm
+    velocity: [6, 0, 0]
+    fill: {shape: {kind: sphere, center: [0, 0.3, 0], radius: 0.4}}
+  - pressure: incompressible
+  - particles: drops
+    voxel_size: 20 cm
+  - emitter: spray
+    into: [drops]
+    shape: {kind: sphere, center: [0.2, 1, 0], radius: 0.3}
+    count: 40
+    radius: [2 cm, 2 cm]
+    velocity: [-6, 0, 0]
+outputs:
+  - points: cache
+"""
+
+
+def grey_pixels(path):
+    """Rows of grey values of an 8-bit RGB or RGBA PNG."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, packed, width, channels = 8, b"", 0, 0
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        chunk = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, _, depth, color = struct.unpack(">IIBB", chunk[:10])
+            channels = {2: 3, 6: 4}[color]
+            assert depth == 8
+        elif kind == b"IDAT":
+            packed += chunk
+        at += 12 + size
+    raw, stride, before, rows = zlib.decompress(packed), width * channels, bytes(width * channels), []
+    for start in range(0, len(raw), stride + 1):
+        kind, line = raw[start], bytearray(raw[start + 1:start + 1 + stride])
+        for i in range(stride):
+            left, up = (line[i - channels] if i >= channels else 0), before[i]
+            corner = before[i - channels] if i >= channels else 0
+            estimate = left + up - corner
+            paeth = min((left, up, corner), key=lambda v, e=estimate: abs(e - v))
+            line[i] = (line[i] + (0, left, up, (left + up) // 2, paeth)[kind]) % 256
+        before = bytes(line)
+        rows.append([sum(line[i:i + 3]) / 3 for i in range(0, stride, channels)])
+    return rows
+
+
+def edges(rows):
+    """Mean step from a pixel to the next along x: blur lowers it."""
+    return sum(abs(b - a) for row in rows for a, b in zip(row, row[1:])) / len(rows)
+
+
+@unittest.skipUnless(shutil.which("blender"), "Blender is not installed")
+class OpensInBlender(support.AegirTest):
+    def blender(self, *words):
+        done = subprocess.run(["blender", "-b", "-P", SCRIPT, "--", *words, "--aegir", support.AEGIR], text=True,
+                              capture_output=True, check=False, timeout=support.PATIENCE)
+        said = [line for line in done.stdout.splitlines() if line.startswith("open_run: ")]
+        return done, said[-1] if said else ""
+
+    def test_a_moving_frame_is_blurred(self):
+        self.run_setup(self.write("fall.yaml", FALL))
+        run, skin = str(self.out), str(self.folder / "skin")
+        self.aegir("surface", self.out / "water" / "water.points.$F4.vdb", "-o", skin, "--mesh", "ply", "--name", "water")
+        pictures = {}
+        for shutter in ("0", "0.8"):
+            picture = str(self.folder / f"shutter_{shutter}.png")
+            done, said = self.blender(run, "--surfaces", skin, "--points", "--frame", "2", "--size", "160x90", "--samples",
+                                      "8", "--shutter", shutter, "--render", picture)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.exists(picture), done.stdout + done.stderr)
+            self.assertIn("drops points 40 vertices", said)
+            self.assertRegex(said, r"water \d\d\d+ vertices")
+            self.assertIn("shelf", said)
+            pictures[shutter] = edges(grey_pixels(picture))
+        self.assertLess(pictures["0.8"], 0.9 * pictures["0"], "the picture with an open shutter is as sharp")
+        with open(os.path.join(run, "export", "scene.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["frames"], [1, 3])
+
+    def test_no_run_is_said(self):
+        done, _ = self.blender(str(self.folder / "nothing"))
+        self.assertIn("is no run directory", done.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
