@@ -108,6 +108,10 @@ class Reader {
       node.name = from.value("name", fmt::format("number {}", i));
       node.has_mesh = from.contains("mesh");
       node.has_skin = from.contains("skin");
+      if (from.contains("camera")) {
+        const json& camera = item(all_, "cameras", from["camera"].get<std::size_t>());
+        if (camera.contains("perspective")) node.camera_field_of_view = camera["perspective"].value("yfov", 0.6);
+      }
       if (from.contains("matrix")) {
         const auto m = from["matrix"].get<std::vector<double>>();
         if (m.size() != 16) damaged("the matrix of node '{}' has {} numbers", node.name, m.size());

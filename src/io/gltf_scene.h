@@ -15,9 +15,10 @@ namespace aegir {
 struct GltfNode {
   std::string name;  ///< made up from the number where the file gives none
   int parent = -1;
-  bool in_scene = false;  ///< reached from the scene that the file shows
-  bool has_mesh = false;  ///< with triangles
-  bool has_skin = false;  ///< bones bend its mesh
+  bool in_scene = false;            ///< reached from the scene that the file shows
+  bool has_mesh = false;            ///< with triangles
+  bool has_skin = false;            ///< bones bend its mesh
+  double camera_field_of_view = 0;  ///< vertical, radians, of a perspective camera at this node; 0: none
   Vec3d translation;
   double rotation[4] = {0, 0, 0, 1};  ///< quaternion x, y, z, w
   Vec3d scale{1, 1, 1};

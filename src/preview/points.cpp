@@ -7,7 +7,8 @@
 #include "preview/color_map.h"
 #include "preview/light.h"
 #include "preview/outline.h"
-#include "preview/text.h"
+#include "preview/overlay.h"
+#include "preview/vertex_normals.h"
 #include "preview/visibility.h"
 
 namespace aegir {
@@ -73,19 +74,6 @@ Vec3d light_direction(const View& view) {
   const Vec3d side = normalized(cross(Vec3d{0, 1, 0}, center));
   const Vec3d level = cross(side, Vec3d{0, 1, 0});
   return normalized(Vec3d{0, 1.0, 0} - side * 0.62 + level * 0.30);
-}
-
-std::vector<Vec3f> vertex_normals(const TriangleMesh& mesh) {
-  std::vector<Vec3d> sum(mesh.positions.size());
-  const auto at = [&](int i) { return static_cast<std::size_t>(i); };
-  for (const Vec3i& t : mesh.triangles) {
-    const Vec3d& a = mesh.positions[at(t.x)];
-    const Vec3d normal = cross(mesh.positions[at(t.y)] - a, mesh.positions[at(t.z)] - a);  // weighted by area
-    for (int i = 0; i < 3; ++i) sum[at(t[i])] += normal;
-  }
-  std::vector<Vec3f> normals(sum.size());
-  for (std::size_t i = 0; i < sum.size(); ++i) normals[i] = Vec3f(normalized(sum[i]));
-  return normals;
 }
 
 Picture::Picture(const VisibleThings& things, const std::vector<float>& value, const ViewSettings& settings,
@@ -247,45 +235,6 @@ Vec3f Picture::sample(int x, int y) const {
   return color;
 }
 
-// Rounds to eight bits with an ordered pattern, so that gradients show no steps.
-std::uint8_t to_byte(float linear, int x, int y) {
-  static constexpr int pattern[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
-  const float threshold = (static_cast<float>(pattern[y & 3][x & 3]) + 0.5f) / 16;
-  return static_cast<std::uint8_t>(std::clamp(to_srgb(linear) * 255 + threshold, 0.0f, 255.0f));
-}
-
-std::string short_number(float value) { return fmt::format("{:.{}g}", value, std::abs(value) >= 100 ? 4 : 3); }
-
-void draw_legend(Image& image, const ViewSettings& settings) {
-  constexpr Color ink{222, 227, 234};
-  const int scale = std::max(1, image.height() / 360), bar_width = 90 * scale, bar_height = 4 * scale;
-  const int right = image.width() - 10 * scale, bottom = image.height() - 9 * scale;
-  const std::string low = short_number(settings.low), high = short_number(settings.high) + " " + settings.legend;
-  const int high_x = right - text_width(high, scale), bar_x = high_x - 6 * scale - bar_width;
-  const int text_y = bottom - glyph_height * scale, bar_y = bottom - (glyph_height * scale + bar_height) / 2;
-  draw_text(image, low, bar_x - 6 * scale - text_width(low, scale), text_y, scale, ink);
-  draw_text(image, high, high_x, text_y, scale, ink);
-  Image bar(bar_width, bar_height);
-  for (int x = 0; x < bar_width; ++x) {
-    const Vec3f color = speed_color(static_cast<float>(x) / static_cast<float>(bar_width - 1));
-    for (int y = 0; y < bar_height; ++y)
-      for (int i = 0; i < 3; ++i)
-        bar.at(x, y)[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(to_srgb(color[i]) * 255 + 0.5f);
-  }
-  paste(image, bar, bar_x, bar_y);
-}
-
-void complete_range(const std::vector<float>& value, ViewSettings& settings) {
-  if (settings.low != settings.high) return;
-  bool any = false;
-  for (const float v : value) {
-    if (!std::isfinite(v)) continue;
-    settings.low = any ? std::min(settings.low, v) : v, settings.high = any ? std::max(settings.high, v) : v;
-    any = true;
-  }
-  if (settings.low > 0 && settings.low < 0.25f * settings.high) settings.low = 0;
-}
-
 }  // namespace
 
 Box framing_box(const std::vector<Vec3d>& positions) {
@@ -337,13 +286,10 @@ Image render_points(const std::vector<Vec3d>& positions, const std::vector<float
         Vec3f sum;
         for (int j = 0; j < samples; ++j)
           for (int i = 0; i < samples; ++i) sum += picture.sample(samples * x + i, samples * y + j);
-        for (int i = 0; i < 3; ++i)
-          image.at(x, y)[static_cast<std::size_t>(i)] = to_byte(sum[i] / (samples * samples), x, y);
+        image.at(x, y) = to_color(sum / (samples * samples), x, y);
       }
   });
-  if (!complete.legend.empty() && complete.high > complete.low) draw_legend(image, complete);
-  const int scale = std::max(1, settings.height / 360);
-  draw_text(image, settings.caption, 10 * scale, settings.height - (9 + glyph_height) * scale, scale, {222, 227, 234});
+  draw_captions(image, complete);
   return image;
 }
 
