@@ -47,17 +47,16 @@ Drift slosh(int cells, bool correction, double cfl) {
   return drift;
 }
 
-/// One per cent is met by the crowding of particles. Of the volume that the surface encloses it is wanted too, but 1.5
-/// per cent are reached at 32 cells.
-TEST(SloshingVolume, DriftsLessThanOnePerCentWithCorrection) {
-  for (const int cells : {24, 32}) {
+/// (At 24 cells per metre 1.3 per cent are lost with correction, 5.4 without.)
+TEST(SloshingVolume, DriftsLittleWithCorrection) {
+  for (const int cells : {32, 40}) {
     const Drift d = slosh(cells, true, 2);
-    EXPECT_LT(std::abs(d.end), 0.02);
+    EXPECT_LT(std::abs(d.end), 0.01);
     EXPECT_LT(std::abs(d.told), 0.01);
   }
 }
 
-TEST(SloshingVolume, DriftsLessThanFivePerCentWithout) {
+TEST(SloshingVolume, DriftsLittleWithoutCorrection) {
   for (const int cells : {32, 40}) {
     const Drift d = slosh(cells, false, 2);
     EXPECT_LT(std::abs(d.end), 0.05);

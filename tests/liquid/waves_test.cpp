@@ -39,7 +39,7 @@ std::string write_wave(double length, double width, double depth, double amplitu
   return path;
 }
 
-/// ω of the first mode over that of theory at this amplitude, from the zero crossings of two periods.
+/// ω of the first mode over that of linear theory, from the zero crossings of two periods.
 double frequency_ratio(int cells_per_wavelength, const std::string& transfer, int substeps) {
   const double wavelength = 1, length = wavelength / 2, depth = 0.5, k = 2 * pi / wavelength,
                dx = wavelength / cells_per_wavelength, width = 10 * dx;
@@ -53,7 +53,7 @@ double frequency_ratio(int cells_per_wavelength, const std::string& transfer, in
                                    length, width, dx, transfer),
                        fmt::format("inputs: {{wave: {{file: {}}}}}\n", mesh));
   std::filesystem::remove(mesh);
-  std::vector<double> crossings;
+  std::vector<double> crossings, amplitudes;
   double before = 0, before_time = 0;
   while (lab.ok() && !lab.simulation().finished()) {
     lab.step();
@@ -64,6 +64,8 @@ double frequency_ratio(int cells_per_wavelength, const std::string& transfer, in
       const double x = (i + 0.5) * dx;
       mode += 2.0 / n * lab.level(x, 0.5 * width, 0, 0.9) * std::cos(k * x);
     }
+    amplitudes.resize(crossings.size() + 1);
+    amplitudes.back() = std::max(amplitudes.back(), std::abs(mode));
     if (before != 0 && (mode > 0) != (before > 0))
       crossings.push_back(before_time + (time - before_time) * before / (before - mode));
     before = mode, before_time = time;
@@ -78,8 +80,12 @@ double frequency_ratio(int cells_per_wavelength, const std::string& transfer, in
       "crossings at",
       transfer.c_str(), cells_per_wavelength, substeps, ratio, ratio / slower);
   for (std::size_t n = 0; n < 4; ++n) std::printf(" %.4f", crossings[n] * omega / pi);
-  std::printf(" half periods\n");
-  return ratio / slower;
+  std::printf(" half periods; greatest amplitudes between them");
+  for (const double a : amplitudes) std::printf(" %.4f", a);
+  std::printf("\n");
+  // Water loses next to nothing in two periods, and never gains.
+  for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(amplitudes[n], 0.03, 0.0015) << "after " << n << " half periods";
+  return ratio;
 }
 
 TEST(StandingWave, FrequencyOfTheory) {

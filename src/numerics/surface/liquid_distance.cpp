@@ -14,6 +14,7 @@
 #include "numerics/surface/mean_offset.h"
 #include "numerics/surface/near_solids.h"
 #include "numerics/surface/offset_table.h"
+#include "numerics/surface/one_side.h"
 
 namespace aegir {
 namespace {
@@ -36,7 +37,8 @@ void fill(float* values, float value) { std::fill_n(values, bucket_cells, value)
 
 /// What is known around the cells of a bucket near solids; only cells of one side are looked at where sides are given.
 struct Surroundings {
-  const PaddedTile<float, 1>&nodes, &raw;
+  const PaddedTile<float, 2>& nodes;
+  const PaddedTile<float, 1>& raw;
   const Sides* sides;
   int side;
 };
@@ -51,12 +53,14 @@ class LiquidDistance {
         topology_(volume.topology()),
         channels_(channels),
         outside_(channels.distance.background),
+        per_cell_(static_cast<float>(channels.particles_per_cell)),
         counts_(exec, particles, pool),
         buckets_(static_cast<std::size_t>(topology_.total_count())) {
     find_solids();
     raw_ = PooledBuffer(buckets_ * bucket_bytes, pool);
     if (any_solid_) free_ = PooledBuffer(buckets_ * bucket_bytes, pool);
     if (any_solid_) filling_ = PooledBuffer(buckets_ * bucket_bytes, pool);
+    if (channels.crowding) crowding_ = PooledBuffer(buckets_ * bucket_bytes, pool);
   }
 
   void run() {
@@ -79,6 +83,13 @@ class LiquidDistance {
   float* filling(int b) {
     return reinterpret_cast<float*>(filling_.data()) + static_cast<std::size_t>(b) * bucket_cells;
   }
+  float* crowding(int b) {
+    return reinterpret_cast<float*>(crowding_.data()) + static_cast<std::size_t>(b) * bucket_cells;
+  }
+  /// Whether sheets may be in the bucket or beside it; anywhere, if nobody tells where.
+  bool sheets_around(int b) const {
+    return channels_.open_area && (!channels_.sheets || channels_.sheets->around(b));
+  }
   bool solid_near(int b) const { return any_solid_ && solid_[static_cast<std::size_t>(b)]; }
 
   void find_solids();
@@ -91,8 +102,9 @@ class LiquidDistance {
   bool uniform(int b, const float* plane) const;
   void limit(int b, float* out);
   bool surface_near(int b) const;
-  void near_solids(int b, SurfaceFit& fit, float* out);
-  void continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, float* out);
+  void near_solids(int b, SurfaceFit& fit, MeanOffset& mean, float* out);
+  void continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, MeanOffset& mean, float* out);
+  float distance_at(int b, const Vec3i& cell, const SurfacePlane& plane, const Surroundings& near, MeanOffset& mean);
   float settle(float value, float filled, float distance, bool in_solid) const;
 
   Exec& exec_;
@@ -100,7 +112,7 @@ class LiquidDistance {
   DiscreteVolume& volume_;
   const Topology& topology_;
   const LiquidDistanceChannels& channels_;
-  const float outside_;
+  const float outside_, per_cell_;
   CellCounts counts_;
   std::size_t buckets_;
   std::vector<std::uint8_t> solid_;    // per bucket: some cells may not be free
@@ -109,6 +121,7 @@ class LiquidDistance {
   // Distances as the particles tell them; the same where free and near the surface, not_free elsewhere; and how much of
   // the open space around is filled, in buckets near solids, with a minus where the cell itself is empty.
   PooledBuffer raw_, free_, filling_;
+  PooledBuffer crowding_;  // as the channel, if there is one
 };
 
 /// To be evaluated; stands in the raw distances between classify() and offsets().
@@ -152,7 +165,7 @@ void LiquidDistance::classify(int b, const PaddedTile<float, 1>& count, const Pa
   const float enough = 0.6f * 27 * counts_.typical();
   // Near solids the slope cannot be limited by cells that are not free, so depths must be known farther down.
   // (Beside sheets particles of the other side, or their absence, would be taken for the surface.)
-  const float nearest = nodes && !channels_.open_area ? 0.01f : 0.04f;
+  const float nearest = nodes && !sheets_around(b) ? 0.01f : 0.04f;
   for (int c = 0; c < bucket_cells; ++c) {
     const float s = around.sum[c],
                 moment2 = around.x[c] * around.x[c] + around.y[c] * around.y[c] + around.z[c] * around.z[c];
@@ -207,7 +220,10 @@ void LiquidDistance::offsets(int b, MeanOffset& mean) {
         }
         const Vec3f d = s.moment * (1 / s.weight), d2 = multiply(d, d);
         const float a2 = (d2.x + d2.y) + d2.z;
-        row[k] = table.distance(a2, dot(d2, d2) / std::max(a2 * a2, 1e-20f));
+        const float quartic = dot(d2, d2) / std::max(a2 * a2, 1e-20f);
+        row[k] = table.distance(a2, quartic);
+        if (channels_.crowding && row[k] < 0)
+          crowding(b)[cell_offset(i, j, k)] = s.weight / (per_cell_ * table.weight(row[k], quartic));
       }
     }
 }
@@ -230,7 +246,9 @@ void LiquidDistance::look_past_sheets(int b, const PaddedTile<float, 2>& nodes) 
   };
   for (int c = 0; c < bucket_cells; ++c) {
     const Vec3i cell{c >> 6, c >> 3 & 7, c & 7};
-    if (!sheets.near(b, c) || centre_distances(nodes, cell.x, cell.y)[cell.z] < 0) continue;
+    if (!sheets.near(b, c)) continue;
+    if (channels_.crowding) crowding(b)[c] = 0;  // of both sides
+    if (centre_distances(nodes, cell.x, cell.y)[cell.z] < 0) continue;
     const Vec3d origin = topology_.origin(b), place = Vec3d(cell) + Vec3d(0.5), centre = origin + place * dx;
     int particles = 0, own = 0;
     float cells = 0;  // open space in sight
@@ -280,6 +298,7 @@ void LiquidDistance::evaluate() {
     GridReadHalo<float, 1, Halo<2>>::View node_tile;
     for (std::size_t at = begin; at < end; ++at) {
       const int b = static_cast<int>(at);
+      if (channels_.crowding) fill(crowding(b), 0);
       if (!particles_near(b)) {
         fill(raw(b), outside_);
         if (any_solid_) fill(free_cells(b), not_free), fill(filling(b), 0);
@@ -364,9 +383,9 @@ bool LiquidDistance::surface_near(int b) const {
 
 /// Cells that are not free: the plane that continues the surface nearby; else, in solids, what lies beside them, so
 /// that cells that are partly open follow the liquid around.
-void LiquidDistance::near_solids(int b, SurfaceFit& fit, float* out) {
-  auto nodes = volume_.read<Halo<1>>(*channels_.solid_distance);
-  GridReadHalo<float, 1, Halo<1>>::View view;
+void LiquidDistance::near_solids(int b, SurfaceFit& fit, MeanOffset& mean, float* out) {
+  auto nodes = volume_.read<Halo<2>>(*channels_.solid_distance);
+  GridReadHalo<float, 1, Halo<2>>::View view;
   nodes.load(view, b);
   PaddedTile<float, 1> all;
   load_tile<Halo<1>>(all, topology_, b, reinterpret_cast<const float*>(raw_.data()), outside_);
@@ -384,22 +403,44 @@ void LiquidDistance::near_solids(int b, SurfaceFit& fit, float* out) {
   PaddedTile<float, 4> free;
   load_tile<Halo<4>>(free, topology_, b, reinterpret_cast<const float*>(free_.data()), not_free);
   std::optional<Sides> sides;
-  if (channels_.open_area) {
+  if (sheets_around(b)) {
     GridReadHalo<float, 3, Halo<4>>::View area;
     volume_.read<Halo<4>>(*channels_.open_area).load(area, b);
     sides.emplace(area.plane);
   }
   if (!sides || sides->count() < 2) {
     fit.collect(free);
-    return continue_surface(b, fit, {view.plane[0], all, nullptr, 0}, out);
+    return continue_surface(b, fit, {view.plane[0], all, nullptr, 0}, mean, out);
   }
   for (int side = 0; side <= sides->count(); ++side) {  // cells of no side see all
     fit.collect(free, side ? &*sides : nullptr, side);
-    continue_surface(b, fit, {view.plane[0], all, &*sides, side}, out);
+    continue_surface(b, fit, {view.plane[0], all, &*sides, side}, mean, out);
   }
 }
 
-void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, float* out) {
+/// What a plane and the particles below it say.
+float LiquidDistance::distance_at(int b, const Vec3i& cell, const SurfacePlane& plane, const Surroundings& near,
+                                  MeanOffset& mean) {
+  MeanOffset::Sums seen;
+  PaddedTile<float, 2> one_side;
+  const bool sheet = channels_.sheets && channels_.sheets->near(b, cell_offset(cell.x, cell.y, cell.z));
+  if (sheet) {
+    const OneSide here(*channels_.sheets, topology_, b, cell);
+    here.hide(near.nodes, one_side);
+    seen = here.around(particles_, counts_);
+  } else {
+    mean.row(b, cell.x, cell.y, cell.z, cell.z);
+    seen = mean.around(cell.z);
+  }
+  seen.weight *= 8 / per_cell_, seen.moment *= 8 / per_cell_;
+  const BesideSolid here = beside_solid(sheet ? one_side : near.nodes, cell, plane, seen);
+  if (channels_.crowding)
+    crowding(b)[cell_offset(cell.x, cell.y, cell.z)] = here.expected > 0 ? seen.weight / here.expected : 0.0f;
+  return here.distance;
+}
+
+void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surroundings& near, MeanOffset& mean,
+                                      float* out) {
   if (fit.empty()) return;
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
@@ -408,9 +449,10 @@ void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surrou
       for (int k = 0; k < 8; ++k) {
         if (solid[k] >= free_distance || solid[k] < -1.2f || around.low[k] == outside_) continue;
         if (around.high[k] == deep && near.sides) continue;  // beside sheets the surface may be the other side's
-        float distance = 0;
+        SurfacePlane plane;
         if (near.sides && near.sides->at(i, j, k) != near.side) continue;
-        if (!fit.evaluate({i, j, k}, distance)) continue;
+        if (!fit.evaluate({i, j, k}, plane)) continue;
+        const float distance = distance_at(b, {i, j, k}, plane, near, mean);
         float& result = out[cell_offset(i, j, k)];
         if (around.high[k] < -0.75f)  // full all around, and yet the surface may be near: under an overhang
           result = std::clamp(distance, deep, -0.5f);
@@ -431,17 +473,23 @@ void LiquidDistance::finish() {
   using Access = decltype(access);
   parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
     SurfaceFit fit;
+    MeanOffset mean(particles_, counts_);
     typename Access::View view;
     for (std::size_t at = begin; at < end; ++at) {
       const int b = static_cast<int>(at);
       access.load(view, b);
       limit(b, view.plane[0].values);
-      if (solid_near(b) && particles_near(b)) near_solids(b, fit, view.plane[0].values);
+      if (solid_near(b) && particles_near(b)) near_solids(b, fit, mean, view.plane[0].values);
       access.store(view, b);
     }
     access.end_range();
   });
   access.finish(exec_);
+  if (channels_.crowding)
+    for_each_bucket(
+        exec_, "crowding at the surface", topology_,
+        [this](const Bucket& bucket, auto& out) { std::copy_n(crowding(bucket.index), bucket_cells, out.values); },
+        volume_.overwrite(*channels_.crowding));
   exec_.profile.kernel("distance near solids", watch.seconds(), access.bytes() * 2);
 }
 

@@ -12,7 +12,8 @@
 // no deeper than its neighbours outside allow. A single cell of air inside liquid is not resolved and is filled.
 //
 // Where a solid reaches into the weights the mean is off. There the surface continues that of the cells nearby whose
-// weights are free (near_solids.h), into the solid as if it were not there. A cell near a solid all of whose open
+// weights are free (near_solids.h), into the solid as if it were not there, and follows the particles beside the solid
+// (wall_offset.h). A cell near a solid all of whose open
 // neighbourhood is filled is liquid. With the faces' open areas given, a surface is not continued through a sheet.
 #pragma once
 
@@ -30,6 +31,9 @@ struct LiquidDistanceChannels {
   const NodeChannel<float>* solid_distance = nullptr;  ///< cells, negative inside solids; read with halo 2
   const FaceChannel<float>* open_area = nullptr;       ///< 0 on sheets thinner than a cell; read with halo 4
   const Barrier* sheets = nullptr;                     ///< cells near them count only particles on their side
+  const CellChannel<float>* crowding = nullptr;  ///< result: particles around cells near the surface over those of
+                                                 ///< a half space at that distance; 0 elsewhere
+  double particles_per_cell = 8;                 ///< that fill a cell
 };
 
 /// Writes the distance of every cell. Reads the particles' "P" with a halo of one bucket, right after rebucket().

@@ -28,9 +28,6 @@ double share_below(const Vec3d& n, double distance) {
   return upper ? 1 - share : share;
 }
 
-namespace {
-
-/// Share of a cell that is liquid; differences do not see how distances are cut off far from the surface.
 double liquid_share(const PaddedTile<float, 1>& tile, int i, int j, int k) {
   const double own = static_cast<double>(tile(i, j, k));
   if (own <= -0.9 || own >= 0.9) return own < 0;
@@ -39,6 +36,8 @@ double liquid_share(const PaddedTile<float, 1>& tile, int i, int j, int k) {
                     at(i, j, k + 1) - at(i, j, k - 1)};
   return share_below(normalized(slope), own);
 }
+
+namespace {
 
 /// Share of a cell outside solids.
 double open_share(const PaddedTile<float, 1>& nodes, int i, int j, int k) {

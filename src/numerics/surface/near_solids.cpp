@@ -67,7 +67,7 @@ void SurfaceFit::collect(const PaddedTile<float, 4>& free, const Sides* sides, i
     if (!v->empty()) v->resize(v->size() + lanes, 0.0f);  // of no weight
 }
 
-bool SurfaceFit::evaluate(const Vec3i& cell, float& distance) const {
+bool SurfaceFit::evaluate(const Vec3i& cell, SurfacePlane& plane) const {
   const Vec3i gap = max(max(low_ - cell, cell - high_), Vec3i(0));
   if (static_cast<float>(dot(gap, gap)) >= radius2) return false;
   Sums sum{};
@@ -91,7 +91,7 @@ bool SurfaceFit::evaluate(const Vec3i& cell, float& distance) const {
   // A droplet or a crumpled surface has no slope of about one: nothing to continue.
   const double steepness = dot(slope, slope);
   if (!(steepness > 0.4 && steepness < 2.5)) return false;
-  distance = static_cast<float>(value - dot(slope, mean));
+  plane = {static_cast<float>(value - dot(slope, mean)), Vec3f(slope)};
   return true;
 }
 

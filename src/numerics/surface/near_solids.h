@@ -1,8 +1,8 @@
 // The liquid's surface near solids: a plane fitted to the distances of free cells nearby.
 //
 //   SurfaceFit fit(tile);                        // distances of free cells around a bucket, not_free elsewhere
-//   float distance;
-//   if (fit.evaluate({i, j, k}, distance)) …
+//   SurfacePlane plane;
+//   if (fit.evaluate({i, j, k}, plane)) …
 //
 // Moving least squares: weights fall off with the distance from the target and with the distance from the surface,
 // where values are less certain. Exact for planes.
@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "domain/volume/tile.h"
 #include "numerics/surface/sides.h"
+#include "numerics/surface/wall_offset.h"
 
 namespace aegir {
 
@@ -24,8 +25,8 @@ class SurfaceFit {
   /// Collects the free cells of a tile; with sides given, only those of one side.
   void collect(const PaddedTile<float, 4>& free, const Sides* sides = nullptr, int side = 0);
   bool empty() const { return value_.empty(); }
-  /// The distance at a cell, if the cells nearby tell it: false where there are too few, or where they are no plane.
-  bool evaluate(const Vec3i& cell, float& distance) const;
+  /// The plane at a cell, if the cells nearby tell it: false where there are too few, or where they are no plane.
+  bool evaluate(const Vec3i& cell, SurfacePlane& plane) const;
 
  private:
   std::vector<float> x_, y_, z_, value_, certainty_;

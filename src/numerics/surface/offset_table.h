@@ -2,6 +2,7 @@
 //
 //   const OffsetTable& table = OffsetTable::get();
 //   float distance = table.distance(dot(offset, offset), quartic(offset));
+//   float crowding = weight / (8 * table.weight(distance, quartic(offset)));    // with eight particles per cell
 //
 // Weights are a tensor product of quadratic B-splines of the cell size. In a half space of even density whose surface
 // is s cells above the point, the mean lies a(s) = -∫ y w / ∫ w below it, both integrals over y < s: a monotone
@@ -25,11 +26,15 @@ class OffsetTable {
   /// to 1.
   float distance(float offset2, float quartic) const;
 
+  /// Share of the weights that a half space at a distance holds, 1 deep inside.
+  float weight(float distance, float quartic) const;
+
  private:
   OffsetTable();
   static constexpr int size = 512;
   // By the square root of the offset, where the curve is smooth enough for linear interpolation.
   std::array<float, size + 2> axis_, diagonal_;
+  std::array<float, size + 2> axis_weight_, diagonal_weight_;  // by the distance, from -reach to reach
 };
 
 }  // namespace aegir

@@ -24,13 +24,13 @@ bool beside_surface(const Tile& t, int i, int j, int k) {
          inside != (t(i, j + 1, k) < 0) || inside != (t(i, j, k - 1) < 0) || inside != (t(i, j, k + 1) < 0);
 }
 
-/// All facets within reach of the bucket, in order of their cells.
-void find_facets(const Tile& t, std::vector<Facet>& facets) {
+/// All facets within reach of the bucket, in order of their cells; `open` leaves out those in solids.
+void find_facets(const Tile& t, const Tile* open, std::vector<Facet>& facets) {
   facets.clear();
   for (int i = -3; i < 11; ++i)
     for (int j = -3; j < 11; ++j)
       for (int k = -3; k < 11; ++k) {
-        if (!beside_surface(t, i, j, k)) continue;
+        if (!beside_surface(t, i, j, k) || (open && !((*open)(i, j, k) > 0))) continue;
         const float own = std::clamp(t(i, j, k), -1.0f, 1.0f);
         const auto at = [&](int x, int y, int z) { return std::clamp(t(x, y, z), own - 1, own + 1); };
         const Vec3f slope = Vec3f{at(i + 1, j, k) - at(i - 1, j, k), at(i, j + 1, k) - at(i, j - 1, k),
@@ -64,7 +64,8 @@ float signed_distance(const Vec3f& x, bool inside, const std::vector<Facet>& fac
 
 }  // namespace
 
-void redistance(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, int band, BufferPool* pool) {
+void redistance(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, int band, BufferPool* pool,
+                const CellChannel<float>* open) {
   AEGIR_ASSERT(band >= 1 && band <= 3, "a band is one to three cells wide");
   const Topology& topology = volume.topology();
   const std::size_t bytes = static_cast<std::size_t>(topology.local_count()) * bucket_cells * sizeof(float);
@@ -72,16 +73,16 @@ void redistance(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
   auto* values = reinterpret_cast<float*>(result.data());
   for_each_bucket(
       exec, "redistance", topology,
-      [&](const Bucket& b, auto& tile) {
+      [&](const Bucket& b, auto& tile, auto& room) {
         std::vector<Facet> facets;
-        find_facets(tile, facets);
+        find_facets(tile, open ? &room : nullptr, facets);
         float* out = values + static_cast<std::size_t>(b.index) * bucket_cells;
         for (int c = 0; c < bucket_cells; ++c) {
           const Vec3i x{c >> 6, (c >> 3) & 7, c & 7};
           out[c] = signed_distance(Vec3f(x), tile(x.x, x.y, x.z) < 0, facets, static_cast<float>(band));
         }
       },
-      volume.read<Halo<4>>(distance));
+      volume.read<Halo<4>>(distance), volume.read<Halo<4>>(open ? *open : distance));
   for_each_bucket(
       exec, "redistance", topology,
       [&](const Bucket& b, auto& out) {

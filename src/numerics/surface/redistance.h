@@ -10,9 +10,10 @@ namespace aegir {
 
 /// Replaces a distance in cells by the signed distance to its zero level, up to `band` (1 to 3) cells; beyond, ±band
 /// by its sign. Every cell beside the zero level gives one closest point and a normal; each cell in the band takes its
-/// distance to the tangent plane of the nearest one: exact for planes, second order at the zero level. Reads with halo
-/// 4. Collective; same bits for any threads and ranks.
+/// distance to the tangent plane of the nearest one: exact for planes, second order at the zero level. `open`: share
+/// of cells outside solids; surfaces of cells that have none do not count. Reads with halo 4. Collective; same bits for
+/// any threads and ranks.
 void redistance(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, int band,
-                BufferPool* pool = nullptr);
+                BufferPool* pool = nullptr, const CellChannel<float>* open = nullptr);
 
 }  // namespace aegir

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "domain/for_each_bucket.h"
 #include "numerics/surface/liquid_volume.h"
@@ -11,9 +12,10 @@ namespace {
 
 constexpr float dead_band = 0.03f;  // crowding that particles at rest may have
 constexpr float mean_dead_band = 0.002f;
-constexpr float most = 0.5f;  // crowding beyond it is corrected no faster
-constexpr float haste = 4;    // the mean is known better than a place and is undone faster
-constexpr float gap = 0.75f;  // crowding above which there is no surface
+constexpr float most = 0.5f;   // crowding beyond it is corrected no faster
+constexpr float haste = 4;     // the mean is known better than a place and is undone faster
+constexpr float deep = -1.2f;  // below a surface that has an inside
+constexpr float gap = 0.75f;   // crowding above which there is no surface
 
 float beyond(float value, float band) {
   return value > 0 ? std::max(0.0f, value - band) : std::min(0.0f, value + band);
@@ -32,17 +34,31 @@ RowSums around(const Tile& fill, const Tile& room, int i, int j) {
   return s;
 }
 
-/// Greatest distance among the 27 cells around each cell of a row.
+/// Least and greatest distance among the 27 cells around each cell of a row.
+struct RowExtremes {
+  Row<float> least, greatest;
+};
 template <class Tile>
-Row<float> most_air(const Tile& distance, int i, int j) {
-  Row<float> m = distance.line(i, j);
+RowExtremes extremes(const Tile& distance, int i, int j) {
+  RowExtremes m{distance.line(i, j), distance.line(i, j)};
   for (int a = -1; a <= 1; ++a)
     for (int b = -1; b <= 1; ++b)
       for (int c = -1; c <= 1; ++c) {
         const Row<float> d = distance.line(i + a, j + b, c);
-        m = d > m ? d : m;
+        m.greatest = d > m.greatest ? d : m.greatest, m.least = d < m.least ? d : m.least;
       }
   return m;
+}
+
+/// Mean crowding of the surface around a cell; 1 where nothing is known.
+template <class Tile>
+float mean_crowding(const Tile& crowding, int i, int j, int k) {
+  float sum = 0, count = 0;
+  for (int a = -1; a <= 1; ++a)
+    for (int b = -1; b <= 1; ++b)
+      for (int c = -1; c <= 1; ++c)
+        if (const float value = crowding(i + a, j + b, k + c); value > 0) sum += value, count += 1;
+  return count > 0 ? sum / count : 1.0f;
 }
 
 /// Share of a cell outside solids: it is cut by the plane that fits the distances of its corners. Exact for one plane.
@@ -64,15 +80,21 @@ float open_share(const Tile& nodes, int i, int j, int k) {
 }  // namespace
 
 void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
-                     const NodeChannel<float>& solid_distance, double particles_per_cell) {
-  const auto share = static_cast<float>(1 / particles_per_cell);
+                     const NodeChannel<float>& solid_distance, double particles_per_cell,
+                     const ParticleChannel<float>* mass, double whole) {
+  const auto share = static_cast<float>(1 / particles_per_cell),
+             share_of_mass = static_cast<float>(1 / (particles_per_cell * whole));
+  std::optional<ParticleRead<float>> masses;
+  if (mass) masses.emplace(particles.read(*mass)), masses->prepare(exec);
   for_each_bucket(
       exec, "count particles", volume.topology(),
-      [share](const Bucket&, auto& p, auto& nodes, auto& fill, auto& room) {
+      [&](const Bucket& bucket, auto& p, auto& nodes, auto& fill, auto& room) {
         std::fill_n(fill.values, bucket_cells, 0.0f);
+        ParticleRead<float>::View own;
+        if (masses) masses->load(own, bucket.index);
         for (std::size_t n = 0; n < p.count; ++n)
           fill[cell_offset(static_cast<int>(p.plane[0][n]), static_cast<int>(p.plane[1][n]),
-                           static_cast<int>(p.plane[2][n]))] += share;
+                           static_cast<int>(p.plane[2][n]))] += masses ? own.get()[n] * share_of_mass : share;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
             Row<float> least = nodes.line(i, j), greatest = least;
@@ -133,25 +155,34 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
       volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.write(distance));
 }
 
-double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                     const CellChannel<float>& rhs, double rate, double mean) {
+Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
+                       const CellChannel<float>& rhs, double rate, double mean, const Barrier* sheets) {
   const auto speed = static_cast<float>(rate),
              all = beyond(std::clamp(static_cast<float>(mean) - 1, -0.1f, 0.1f), mean_dead_band);
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [speed, all, &sums](const Bucket& bucket, auto& fill, auto& room, auto& phi, auto& b) {
+      [speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi, auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
-            const Row<float> air = most_air(phi, i, j);
+            const RowExtremes near = extremes(phi, i, j);
             bool any = false;
-            for (int k = 0; k < bucket_size; ++k) any |= air[k] < 0;
+            for (int k = 0; k < bucket_size; ++k) any |= near.least[k] < 0;
             if (!any) continue;
             const RowSums s = around(fill, room, i, j);
             for (int k = 0; k < bucket_size; ++k) {
-              if (air[k] >= 0 || s.open[k] <= 4) continue;
+              if (sheets && sheets->near(bucket.index, cell_offset(i, j, k))) continue;
+              if (near.greatest[k] >= 0) {  // a film has no inside
+                if (phi(i, j, k) >= 0 || near.least[k] > deep) continue;
+                // In walls that a sheet ends at, the air may be that of its other side.
+                if (sheets && sheets->around(bucket.index) && !(surface(i, j, k) > 0)) continue;
+                const float excess = std::clamp(mean_crowding(surface, i, j, k) - 1, -most, most);
+                b(i, j, k) += speed * room(i, j, k) * beyond(excess, dead_band);
+                continue;
+              }
+              if (s.open[k] <= 4) continue;
               const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
               b(i, j, k) += speed * room(i, j, k) *
                             (beyond(excess, dead_band) + haste * all);  // a cell grows by its open part only
@@ -159,11 +190,11 @@ double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float
             }
           }
       },
-      volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(distance),
-      volume.write(rhs));
+      volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(surface_crowding),
+      volume.read<Halo<1>>(distance), volume.write(rhs));
   const auto total =
       exact_sums<2>(exec, volume.topology(), [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
-  return total[1] > 0 ? total[0] / total[1] : 1;
+  return {total[1] > 0 ? total[0] / total[1] : 1, total[1]};
 }
 
 }  // namespace aegir

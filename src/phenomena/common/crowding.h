@@ -7,7 +7,9 @@
 //
 // A cell without particles is air only if its crowding says so: below a flat surface it is 2/3, in a gap between crowds
 // about 1. Where no air is near, the solve for pressure aims at a divergence of (crowding - 1) / correction time,
-// beyond a dead band of a few per cent, within which particles at rest lie.
+// beyond a dead band of a few per cent, within which particles at rest lie. Below the surface, where the cells around
+// are partly air, the crowding is what liquid_distance() measures: there particles crowd most, and water that lost its
+// volume would stand too low.
 #pragma once
 
 #include "domain/exec.h"
@@ -20,21 +22,30 @@ namespace aegir {
 /// Scratch of the counting; the Object declares them.
 inline constexpr CellChannel<float> cell_fill{"cell_fill"};  // particles over those that belong into a whole cell
 inline constexpr CellChannel<float> cell_room{"cell_room"};  // open share of the cell
+inline constexpr CellChannel<float> surface_crowding{"surface_crowding"};  // as liquid_distance() measures it
 
-/// Counts the particles of cells. Reads P and solid_distance (halo 1); writes cell_fill, cell_room. Particles are
-/// sorted.
+/// Counts the particles of cells, those of unlike masses by `mass` over `whole`. Reads P, mass and solid_distance (halo
+/// 1); writes cell_fill, cell_room. Particles are sorted.
 void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
-                     const NodeChannel<float>& solid_distance, double particles_per_cell);
+                     const NodeChannel<float>& solid_distance, double particles_per_cell,
+                     const ParticleChannel<float>* mass = nullptr, double whole = 1);
 
 /// Makes gaps inside liquid liquid, but not beside sheets, whose other side may be full. Reads cell_fill and cell_room
 /// with halo 1, writes distance.
 void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, const Barrier& sheets);
 
+/// How crowded the inside of a liquid is.
+struct Crowding {
+  double mean = 1;   ///< 1 where there is no inside
+  double cells = 0;  ///< whole cells that it was measured in
+};
+
 /// Adds the divergence that spreads crowds to the right-hand side; `rate` is Δx over the correction time, m/s; 0 only
 /// measures. `mean` is the mean crowding that was measured before: it is undone everywhere alike, without a dead band.
-/// Reads cell_fill, cell_room and distance with halo 1, writes rhs. Returns the mean crowding of whole cells with no
-/// air near; 1 where there are none.
-double spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                     const CellChannel<float>& rhs, double rate, double mean = 1);
+/// Reads cell_fill, cell_room, surface_crowding and distance with halo 1, writes rhs. Tells the crowding of whole cells
+/// with no air near.
+/// Beside sheets nothing is spread: what lies around a cell may be on their other side.
+Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
+                       const CellChannel<float>& rhs, double rate, double mean = 1, const Barrier* sheets = nullptr);
 
 }  // namespace aegir
