@@ -63,6 +63,8 @@ int run(const Options& o) {
   register_solver(registry);
   register_transfer(registry);
   register_liquid(registry);
+  register_surfacing(registry);
+  register_preview(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

@@ -167,13 +167,15 @@ Vec3d DeformingSurface::velocity(int number, const Vec3d& barycentric) const {
 
 bool DeformingSurface::blocks(const Vec3d& a, const Vec3d& b) const {
   if (!is_finite(a) || !is_finite(b)) return false;
-  bool met = false;
-  double latest = 1;
-  tree_->visit_path(a, b, 1, tolerance_, latest, [&](int number) {
-    if (met || !aegir::first_touch(triangle(number, 1), a, b, tolerance_)) return;
-    met = true, latest = -1;
+  return tree_->visit_segment(a, b, tolerance_, [&](int number) {
+    const MovingTriangle still = triangle(number, 1);
+    const Vec3d normal = cross(still.end[1] - still.end[0], still.end[2] - still.end[0]);
+    const double above_a = dot(normal, a - still.end[0]), above_b = dot(normal, b - still.end[0]);
+    // Both ends on one side, by more than what counts as a touch.
+    const double least = 4 * tolerance_ * length(normal);
+    if ((above_a > least && above_b > least) || (above_a < -least && above_b < -least)) return false;
+    return aegir::first_touch(still, a, b, tolerance_).has_value();
   });
-  return met;
 }
 
 std::optional<DeformingTouch> DeformingSurface::first_touch(const Vec3d& x0, const Vec3d& x1, double from,
@@ -181,7 +183,9 @@ std::optional<DeformingTouch> DeformingSurface::first_touch(const Vec3d& x0, con
   if (!is_finite(x0) || !is_finite(x1)) return std::nullopt;
   DeformingTouch best;
   tree_->visit_path(x0, x1, from, tolerance_, latest, [&](int number) {
-    const auto touch = aegir::first_touch(triangle(number, from), x0, x1, tolerance_, latest);
+    const MovingTriangle moving = triangle(number, from);
+    if (stays_beside(moving, x0, x1, 4 * tolerance_)) return;
+    const auto touch = aegir::first_touch(moving, x0, x1, tolerance_, latest);
     if (!touch) return;
     // Where two triangles meet, the touched point is on both; the nearer one knows the direction better.
     const bool better = best.triangle < 0 || touch->time < best.time ||

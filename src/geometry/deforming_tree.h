@@ -42,6 +42,10 @@ class DeformingTree {
   /// it.
   template <class Visit>
   void visit_path(const Vec3d& x0, const Vec3d& x1, double from, double grow, double& latest, Visit&& visit) const;
+  /// Calls visit(triangle) for triangles whose boxes at the end, larger by `grow`, meet a segment; stops when it says
+  /// true, and returns that.
+  template <class Visit>
+  bool visit_segment(const Vec3d& a, const Vec3d& b, double grow, Visit&& visit) const;
   /// Generalised winding number of the solid triangles at the end. A cluster is taken as a whole when its centre is
   /// `far_ratio` of its radii away: 2 makes an error of about 0.01, 1.2 of about 0.1.
   double winding(const Vec3d& x, double far_ratio) const;
@@ -78,8 +82,12 @@ class DeformingTree {
   void cluster_join(int node);
   static double far_field(const Cluster& c, const Vec3d& r, double r2);
   double box_distance2(const Node& n, const Vec3d& x) const;
-  bool meets(const Node& n, const Vec3d& x0, const Vec3d& x1, double from, double grow, double& enter,
-             double latest) const;
+  struct Path {
+    Vec3d start, way;  // of the point
+    Vec3d low, high;   // of a box around its path, larger by `grow`
+    double from, grow;
+  };
+  static bool meets(const Node& n, const Path& path, double& enter, double latest);
 
   std::span<const Vec3i> triangles_;
   std::span<const std::uint8_t> solid_;
@@ -130,15 +138,22 @@ void DeformingTree::visit_near(const Vec3d& world, double& bound2, Visit&& visit
 }
 
 // Box and point both move straight, so each side of the box is left or reached at one time.
-inline bool DeformingTree::meets(const Node& n, const Vec3d& x0, const Vec3d& way, double from, double grow,
-                                 double& enter, double latest) const {
+inline bool DeformingTree::meets(const Node& n, const Path& path, double& enter, double latest) {
+  const double from = path.from;
+  double low0[3], high0[3];
+  for (int k = 0; k < 3; ++k) {
+    low0[k] = n.low[0][k] + from * (static_cast<double>(n.low[1][k]) - n.low[0][k]);
+    high0[k] = n.high[0][k] + from * (static_cast<double>(n.high[1][k]) - n.high[0][k]);
+    // Where all that the box sweeps is beside all that the point does, they do not meet.
+    if (std::min(low0[k], static_cast<double>(n.low[1][k])) > path.high[k] ||
+        std::max(high0[k], static_cast<double>(n.high[1][k])) < path.low[k])
+      return false;
+  }
   double t0 = 0, t1 = latest;
   for (int k = 0; k < 3; ++k) {
-    const double low0 = n.low[0][k] + from * (static_cast<double>(n.low[1][k]) - n.low[0][k]);
-    const double high0 = n.high[0][k] + from * (static_cast<double>(n.high[1][k]) - n.high[0][k]);
     // Both must not be negative: above the lower side, below the upper one.
-    const double above = x0[k] - low0 + grow, above_rate = way[k] - (n.low[1][k] - low0);
-    const double below = high0 + grow - x0[k], below_rate = n.high[1][k] - high0 - way[k];
+    const double above = path.start[k] - low0[k] + path.grow, above_rate = path.way[k] - (n.low[1][k] - low0[k]);
+    const double below = high0[k] + path.grow - path.start[k], below_rate = n.high[1][k] - high0[k] - path.way[k];
     if (above < 0 && above_rate <= 0) return false;
     if (below < 0 && below_rate <= 0) return false;
     if (above_rate > 0) t0 = std::max(t0, -above / above_rate);
@@ -157,11 +172,14 @@ void DeformingTree::visit_path(const Vec3d& world0, const Vec3d& world1, double 
     int node;
     double enter;
   };
-  const Vec3d x0 = world0 - center_, way = world1 - world0;
+  const Vec3d x0 = world0 - center_, x1 = world1 - center_;
+  // Ends are rounded, so the box is a little larger.
+  const Vec3d slack(2 * grow + 1e-12 * (length(x0) + length(x1)));
+  const Path path{x0, world1 - world0, min(x0, x1) - slack, max(x0, x1) + slack, from, grow};
   Open stack[64];
   int top = 0;
   Open root{0, 0};
-  if (meets(nodes_[0], x0, way, from, grow, root.enter, latest)) stack[top++] = root;
+  if (meets(nodes_[0], path, root.enter, latest)) stack[top++] = root;
   while (top > 0) {
     const Open open = stack[--top];
     if (open.enter > latest) continue;
@@ -171,14 +189,49 @@ void DeformingTree::visit_path(const Vec3d& world0, const Vec3d& world1, double 
       continue;
     }
     Open early{open.node + 1, 0}, late{n.right, 0};
-    const bool left = meets(nodes_[early.node], x0, way, from, grow, early.enter, latest);
-    const bool right = meets(nodes_[late.node], x0, way, from, grow, late.enter, latest);
+    const bool left = meets(nodes_[early.node], path, early.enter, latest);
+    const bool right = meets(nodes_[late.node], path, late.enter, latest);
     if (left && right && late.enter < early.enter) std::swap(early, late);
     if (left && right)
       stack[top++] = late, stack[top++] = early;
     else if (left || right)
       stack[top++] = left ? early : late;
   }
+}
+
+// A segment misses a box if an axis, or a cross product of its direction with one, lies between them.
+template <class Visit>
+bool DeformingTree::visit_segment(const Vec3d& world_a, const Vec3d& world_b, double grow, Visit&& visit) const {
+  const Vec3d a = world_a - center_, b = world_b - center_, middle = (a + b) * 0.5, half = (b - a) * 0.5;
+  const double slack = 2 * grow + 1e-12 * (length(a) + length(b));
+  const Vec3d reach(std::abs(half.x), std::abs(half.y), std::abs(half.z));
+  const auto meets_box = [&](const Node& n) {
+    double d[3], e[3];
+    for (int k = 0; k < 3; ++k) {
+      const double low = n.low[1][k], high = n.high[1][k];
+      d[k] = 0.5 * (low + high) - middle[k], e[k] = 0.5 * (high - low) + slack;
+      if (std::abs(d[k]) > e[k] + reach[k]) return false;
+    }
+    for (int k = 0; k < 3; ++k) {
+      const int p = (k + 1) % 3, q = (k + 2) % 3;
+      if (std::abs(d[p] * half[q] - d[q] * half[p]) > (e[p] * reach[q] + e[q] * reach[p]) * (1 + 1e-9)) return false;
+    }
+    return true;
+  };
+  int stack[64], top = 0;
+  stack[top++] = 0;
+  while (top > 0) {
+    const int at = stack[--top];
+    const Node& n = nodes_[at];
+    if (!meets_box(n)) continue;
+    if (n.right != 0) {
+      stack[top++] = n.right, stack[top++] = at + 1;
+      continue;
+    }
+    for (int i = n.first; i < n.last; ++i)
+      if (visit((*order_)[i])) return true;
+  }
+  return false;
 }
 
 }  // namespace aegir

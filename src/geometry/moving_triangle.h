@@ -28,6 +28,10 @@ struct TriangleTouch {
   double distance = 0;  ///< at that time
 };
 
+/// Whether a point going straight from x0 to x1 stays more than `least` off the triangle's plane, which moves along, on
+/// one side of it. Cheap, and true for most triangles that are not touched.
+bool stays_beside(const MovingTriangle& triangle, const Vec3d& x0, const Vec3d& x1, double least);
+
 /// The first time up to `latest` at which a point going straight from x0 to x1 is within `reach` of the triangle.
 ///
 /// Separating planes are followed: a plane between point and triangle, with the direction of their closest points,

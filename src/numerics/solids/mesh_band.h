@@ -4,10 +4,10 @@
 //   const MeshBand band(solid.triangles(), spacing, buckets);
 //   band.load(key, nodes);            // nodes -1 … 8 of a bucket
 //
-// Every triangle is compared with the corners of the cells that its box touches, so nodes up to one cell from the mesh
-// know their distance. From node to node this bounds the others' distances, and within its bound each looks through the
-// cells around it. Exact in the whole band: what a node gets depends on its place and the mesh alone, not on the
-// buckets asked for, threads or ranks.
+// Triangles are listed by the cells that their boxes touch. A node looks through the eight cells around it, so nodes up
+// to one cell from the mesh know their distance; a cell's centre looks through its own. From node to node this bounds
+// the others' distances, and within its bound each looks through the cells around it. What a node gets depends on its
+// place and the mesh alone, not on the buckets asked for, threads or ranks.
 #pragma once
 
 #include <array>
@@ -44,11 +44,24 @@ constexpr std::array<NodeStep, 26> node_steps() {
   return steps;
 }
 
-/// What a band knows of a bucket's nodes.
+/// Cells -1 … 7 of a bucket along each axis, z fastest.
+inline constexpr int cell_side = bucket_size + 1;
+constexpr int cell_at(int i, int j, int k) { return ((i + 1) * cell_side + j + 1) * cell_side + k + 1; }
+
+/// Distances of cell centres are known up to this many cells.
+inline constexpr float centre_band = 0.502f;
+
+/// What a band knows of a bucket's nodes and cell centres.
 struct BandNodes {
-  Nodes<double> distance;        ///< cells, unsigned, at most solid_band
-  Nodes<std::int32_t> triangle;  ///< the closest; -1: none in the band
+  Nodes<double> distance;                                       ///< cells, unsigned, at most solid_band
+  Nodes<std::int32_t> triangle;                                 ///< the closest; -1: none in the band
+  std::array<float, cell_side * cell_side * cell_side> centre;  ///< of cells, unsigned, at most centre_band
 };
+
+/// Whether there are any ways.
+bool any_ways(const DrawnWays& ways);
+/// Adds ways, eighth by eighth.
+void add_ways(DrawnWays& to, const DrawnWays& from);
 
 class MeshBand {
  public:
@@ -58,6 +71,9 @@ class MeshBand {
   /// Nodes of one of those buckets; false where the mesh is farther away than the band everywhere.
   bool load(const BucketKey& key, BandNodes& nodes) const;
 
+  /// Ways that the mesh goes near one of those buckets.
+  DrawnWays ways(const BucketKey& key) const;
+
   /// Distance in cells of a place, given in cells, from one triangle.
   double distance(std::int32_t triangle, const Vec3d& cells) const;
   /// Velocity of the place of a triangle that is closest to a place given in cells; only for meshes with `before`.
@@ -65,32 +81,35 @@ class MeshBand {
   bool has_velocity() const { return !mesh_.before.empty(); }
 
  private:
-  struct Listed {
-    Vec3f middle;  // of a disc around the triangle, in cells from the bucket's first node
-    float radius;
-    Vec3f normal;
-    std::int32_t triangle;
+  /// Discs around the triangles of a bucket, in their planes: cells from the bucket's first node. Eight more than there
+  /// are, so that they can be read in rows.
+  struct Discs {
+    std::vector<float> x, y, z, radius, nx, ny, nz;
+    std::vector<std::int32_t> triangle;
   };
   struct Bucket {
     BucketKey key;
     std::array<std::int32_t, 27> around;
-    std::array<double, bucket_cells> distance;        // exact up to 1; a bound beyond until it is settled
-    std::array<std::int32_t, bucket_cells> triangle;  // the closest; of nodes with a bound, a close one
-    std::array<std::uint32_t, bucket_cells + 1> first;
-    std::vector<Listed> listed;             // triangles by the cells that their boxes touch
+    std::array<double, bucket_cells> distance;          // exact up to 1; a bound beyond until it is settled
+    std::array<std::int32_t, bucket_cells> triangle;    // the closest; of nodes with a bound, a close one
+    std::array<float, bucket_cells> centre;             // of cells
+    std::array<std::uint32_t, bucket_cells + 1> first;  // of each cell's discs
+    Discs discs;
     std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
     bool any = false;                       // some node is bounded
+    DrawnWays ways;                         // of the triangles in each eighth alone
   };
+  struct Search;
   int find(const Vec3i& coord) const;
   std::array<Vec3d, 3> corners(std::int32_t triangle) const;
   void bin(std::vector<std::uint32_t>& first, std::vector<std::int32_t>& triangles) const;
-  void draw(Bucket& bucket, std::span<const std::int32_t> triangles) const;
   void list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const;
+  void scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, Search& search) const;
+  void draw(Bucket& bucket) const;
   bool near_mesh(const Bucket& bucket) const;
   void gather(const Bucket& bucket, BandNodes& nodes) const;
   void bound_neighbours();
-  template <class Visit>
-  void visit_around(const Bucket& bucket, const Vec3i& node, const double& reach, Visit visit) const;
+  void scan_around(const Bucket& bucket, const Vec3i& node, Search& search) const;
   void settle(Bucket& bucket) const;
 
   SolidTriangles mesh_;

@@ -87,6 +87,33 @@ TEST(MeshBand, velocities_come_from_the_vertices) {
   EXPECT_GT(checked, 500);
 }
 
+/// No part of the mesh that ends within four cells of an eighth of a bucket goes a way beyond the box of that eighth.
+TEST(MeshBand, ways_hold_those_of_all_that_is_near) {
+  DrawnSolid solid = drawn(torus, 60);
+  const auto way = [](const Vec3d& x) { return Vec3d{0.1 * x.y, 0.2 * x.x * x.x, 0.01 + x.z}; };
+  for (const Vec3d& p : solid.mesh.positions) solid.before.push_back(p - way(p));
+  SolidScene scene(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
+  scene.update({&solid});
+  int checked = 0;
+  double widest = 0;
+  for (int b = 0; b < scene.volume.topology().local_count(); ++b) {
+    const DrawnWays* ways = scene.grid.drawn_ways(b);
+    if (!ways) continue;
+    for (int e = 0; e < 8; ++e) {
+      const Vec3d low = scene.volume.topology().origin(b) + Vec3d(e >> 2, e >> 1 & 1, e & 1) * (4 * dx);
+      const Box reach = Box{low, low + Vec3d(4 * dx)}.grown(3.99 * dx);
+      for (const Vec3d& p : solid.mesh.positions) {
+        if (!reach.contains(p)) continue;
+        const Box& box = (*ways)[static_cast<std::size_t>(e)];
+        ASSERT_TRUE(box.grown(1e-9).contains(way(p) / dx));
+        widest = std::max(widest, length(box.size()) * dx), ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 1000);
+  EXPECT_LT(widest, 0.8);  // twelve cells and what triangles reach beyond, not the whole torus
+}
+
 TEST(MeshBand, what_a_bucket_gets_depends_on_its_place_alone) {
   DrawnSolid solid = drawn(torus, 100);
   solid.moving = true;

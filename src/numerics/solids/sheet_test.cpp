@@ -104,7 +104,7 @@ TEST(Sheets, a_sheet_closes_the_faces_between_separated_centres_and_no_other) {
   });
 }
 
-TEST(Sheets, transfers_are_warned_near_sheets_and_not_near_round_solids) {
+TEST(Sheets, transfers_are_warned_near_sheets) {
   const auto disc = Shape::create({.kind = ShapeKind::disc, .center = {0.03, 0.024, 0}, .radius = 0.3});
   const TestSolid sheet = solid_of(*disc);
   SolidScene scene(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
@@ -124,11 +124,65 @@ TEST(Sheets, transfers_are_warned_near_sheets_and_not_near_round_solids) {
     EXPECT_TRUE(scene.grid.near(bucket, cell_offset(cell.x & 7, cell.y & 7, cell.z & 7)));
   }
   EXPECT_GT(blocked, 300);
-  const auto thick = Shape::create({.kind = ShapeKind::sphere, .center = {0.01, 0.02, 0.03}, .radius = 0.6});
-  const TestSolid block = solid_of(*thick);
-  SolidScene other(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
-  other.update({&block});
-  for (int b = 0; b < other.volume.topology().local_count(); ++b) EXPECT_FALSE(other.grid.near(b));
+}
+
+/// Anywhere, at any size above a cell and a half, smooth or facetted: only sharp edges may look like sheets.
+TEST(Sheets, transfers_are_not_warned_near_solids_that_are_thick) {
+  std::mt19937 random(8);
+  std::uniform_real_distribution<double> any(-0.5, 0.5);
+  std::normal_distribution<double> gauss;
+  for (int trial = 0; trial < 24; ++trial) {
+    ShapeSettings settings{.kind = trial % 3 ? ShapeKind::sphere : ShapeKind::box};
+    settings.center = Vec3d{any(random), any(random), any(random)} * dx;
+    settings.radius = dx * (1.5 + 4 * (any(random) + 0.5)), settings.size = Vec3d(dx * (2.5 + any(random) * 2)) * 2.0;
+    settings.axis = normalized(Vec3d{gauss(random), gauss(random), gauss(random)});
+    const auto shape = Shape::create(settings);
+    TriangleMesh mesh = shape->mesh(trial % 2 ? 17 : 64);
+    if (trial % 4 > 1)  // inside out
+      for (Vec3i& t : mesh.triangles) std::swap(t.y, t.z);
+    const auto surface = Surface::create(mesh);
+    ASSERT_TRUE(surface);
+    for (const TestSolid& thick : {solid_of(*shape), solid_of(*surface)}) {
+      ASSERT_TRUE(thick.may_be_thin());
+      SolidScene scene(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
+      scene.update({&thick});
+      for (int b = 0; b < scene.volume.topology().local_count(); ++b) ASSERT_FALSE(scene.grid.near(b)) << trial;
+    }
+  }
+}
+
+/// A slab as thick as a wall on one side and as thin as a sheet on the other: only the thin part is looked out for.
+TEST(Sheets, transfers_are_warned_only_where_a_solid_is_thin) {
+  TriangleMesh wedge;
+  for (const double z : {-1.0, 1.0})
+    for (const Vec3d& p : {Vec3d{-1.5, 0.03, z}, Vec3d{0, 0.03, z}, Vec3d{1.5, 0.5, z}, Vec3d{1.5, -0.5, z},
+                           Vec3d{0, 0.02, z}, Vec3d{-1.5, 0.02, z}})
+      wedge.positions.push_back(p);
+  for (int i = 0; i < 6; ++i) {
+    const int n = (i + 1) % 6;
+    wedge.triangles.insert(wedge.triangles.end(), {{i, i + 6, n}, {n, i + 6, n + 6}});
+    if (i > 0 && i < 5) wedge.triangles.insert(wedge.triangles.end(), {{0, i, i + 1}, {6, i + 7, i + 6}});
+  }
+  const auto surface = Surface::create(wedge);
+  ASSERT_TRUE(surface);
+  ASSERT_TRUE((*surface)->report().closed);
+  const TestSolid solid = solid_of(*surface);
+  SolidScene scene(dx, block_of_keys({-2, -1, -1}, {2, 1, 1}));
+  scene.update({&solid});
+  for_box({-16, -8, -8}, {16, 8, 8}, [&](const Vec3i& c) {
+    const Vec3d x = (Vec3d(c) + Vec3d(0.5)) * dx;
+    const int bucket = scene.volume.topology().find({{c.x >> 3, c.y >> 3, c.z >> 3}, 0});
+    const bool near = scene.grid.near(bucket, cell_offset(c.x & 7, c.y & 7, c.z & 7));
+    const double thickness = x.x < 0 ? 0.01 : 0.01 + 0.66 * x.x;
+    const bool middle = x.x > -1.4 && x.x < 1.3 && std::abs(x.z) < 0.7;
+    const double d = solid.distance(x, 1);
+    if (middle && thickness < 0.8 * dx && d > 0 && d < 0.5 * dx) {
+      EXPECT_TRUE(near) << x.x << " " << x.y << " " << x.z;
+    }
+    if (middle && thickness > 4 * dx) {
+      EXPECT_FALSE(near) << x.x << " " << x.y << " " << x.z;
+    }
+  });
 }
 
 TEST(Sheets, a_thick_solid_that_may_be_thin_keeps_its_cut_faces) {

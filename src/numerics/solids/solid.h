@@ -6,6 +6,7 @@
 //   solid_grid.update(exec, volume, solids, walls, channels);
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "base/vec.h"
@@ -19,6 +20,11 @@ struct SolidTriangles {
   std::span<const Vec3d> before;  ///< positions at the begin of the substep; none: velocity() is asked
   double duration = 0;            ///< of the substep, s
 };
+
+/// Boxes around the ways, in cells, that drawn meshes go in this substep (`before` to `positions`): for each eighth of
+/// a bucket (4 × 4 × 4 cells, z fastest) of the parts that end in it or within four cells of it. Empty where there are
+/// none.
+using DrawnWays = std::array<Box, 8>;
 
 /// A solid in world coordinates (metres), as it is at the end of the substep. Every query may be asked from many
 /// threads at once and must always give the same bits for the same question.
@@ -41,6 +47,11 @@ class Solid {
 
   /// Whether some part of the surface (seen from either side) lies between two points.
   virtual bool blocks(const Vec3d& a, const Vec3d& b) const = 0;
+
+  /// Where to go around what blocks the way between two points outside: the mean (not of unit length) of the normals of
+  /// the first surface that each of them meets, or its opposite. Short where the two face away from each other; zero
+  /// for sheets, and where it is not known.
+  virtual Vec3d way_around(const Vec3d&, const Vec3d&) const { return {}; }
 
   /// Whether some part may be thinner than a cell, so that node distances alone could miss it.
   virtual bool may_be_thin() const = 0;

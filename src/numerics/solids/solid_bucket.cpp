@@ -12,8 +12,6 @@ namespace aegir {
 namespace {
 
 // Nodes -1 … 8 and cells -1 … 7 along each axis: with thin solids the lower neighbours of the first cells count too.
-constexpr int cell_side = bucket_size + 1;
-constexpr int cell_at(int i, int j, int k) { return ((i + 1) * cell_side + j + 1) * cell_side + k + 1; }
 constexpr std::array<int, 3> node_step{node_side * node_side, node_side, 1};
 constexpr std::array<int, 3> cell_step{cell_side * cell_side, cell_side, 1};
 constexpr int corner_step(int corner) {
@@ -64,6 +62,11 @@ class Evaluation {
         if (distance(node + corner_step(corner)) < distance(nearest)) nearest = node + corner_step(corner);
       block.nearest[static_cast<std::size_t>(c)] = nearest_[static_cast<std::size_t>(nearest)];
     });
+    for (const auto& drawn : drawn_) {
+      const DrawnWays ways = solids_[drawn->solid].band->ways(key_);
+      if (!block.drawn_ways && any_ways(ways)) block.drawn_ways = std::make_unique<DrawnWays>();
+      if (block.drawn_ways) add_ways(*block.drawn_ways, ways);
+    }
     for (int axis = 0; axis < 3; ++axis) areas(block, axis);
     if (any_thin_) sheets(block);
     for (const auto& plane : block.area)
@@ -120,7 +123,7 @@ class Evaluation {
     auto drawn = std::make_unique<DrawnNodes>();
     drawn->solid = s;
     if (!solids_[s].band->load(key_, drawn->nodes)) {
-      drawn->nodes.distance.fill(solid_band), drawn->nodes.triangle.fill(-1);
+      drawn->nodes.distance.fill(solid_band), drawn->nodes.triangle.fill(-1), drawn->nodes.centre.fill(centre_band);
     }
     const Nodes<double>& distance = drawn->nodes.distance;
     drawn->side.fill(0);
@@ -203,10 +206,13 @@ class Evaluation {
             const Standing& here = standing[static_cast<std::size_t>(at)];
             const Standing& there = standing[static_cast<std::size_t>(at - cell_step[static_cast<std::size_t>(axis)])];
             if (joined({i, j, k}, axis, here, there)) continue;
+            const int c = cell_offset(i, j, k);
+            block.area[static_cast<std::size_t>(axis)][static_cast<std::size_t>(c)] = 0;
             // Where both centres are inside, the solid is thicker than what transfers reach across.
-            block.separates |=
-                here.where >= 0 && there.where >= 0 && (here.where == at_centre || there.where == at_centre);
-            block.area[static_cast<std::size_t>(axis)][static_cast<std::size_t>(cell_offset(i, j, k))] = 0;
+            if (here.where < 0 || there.where < 0 || (here.where != at_centre && there.where != at_centre)) continue;
+            block.parted[static_cast<std::size_t>(axis)][static_cast<std::size_t>(c >> 6)] |= std::uint64_t{1}
+                                                                                              << (c & 63);
+            block.any_parted = true;
           }
   }
 
@@ -243,6 +249,7 @@ class Evaluation {
     lower[axis] -= 1;
     const Vec3d a = foothold(lower, there), b = foothold(cell, here);
     if (!ask_blocks(a, b)) return true;
+    if (goes_around(a, b)) return true;
     // Bulges of solids that the nodes do see can be gone around through the face's own open corner.
     double most = -solid_band, least = solid_band;
     Vec3i best = cell;
@@ -258,6 +265,28 @@ class Evaluation {
     return !ask_blocks(a, around) && !ask_blocks(around, b);
   }
 
+  /// Whether three free segments lead around a bulge between two places: away from it, along it, and back. Two planes
+  /// whose normals enclose an angle t, through places a distance L apart, meet no farther off than L/2 tan(t/2).
+  bool goes_around(const Vec3d& a, const Vec3d& b) const {
+    const Vec3d mean = ask_way_around(a, b);
+    const double cosine = length(mean);  // of t/2
+    if (cosine < 0.5) return false;
+    const double tangent = std::sqrt(std::max(0.0, 1 - cosine * cosine)) / cosine;
+    const Vec3d out = mean * ((0.5 * length(b - a) * tangent + 0.05 * spacing_) / cosine);
+    for (const Vec3d& off : {out, -out})  // a mesh may be inside out
+      if (!ask_blocks(a, a + off) && !ask_blocks(a + off, b + off) && !ask_blocks(b + off, b)) return true;
+    return false;
+  }
+  /// Of the only solid that blocks the way; zero where several do.
+  Vec3d ask_way_around(const Vec3d& a, const Vec3d& b) const {
+    Vec3d way;
+    int blocking = 0;
+    for (const ListedSolid& s : solids_)
+      if (s.thin && s.bounds.overlaps(way_box(a, b)) && s.solid->blocks(a, b) && ++blocking == 1)
+        way = s.solid->way_around(a, b);
+    return blocking == 1 ? way : Vec3d{};
+  }
+
   double ask_thin(const Vec3i& cell) const {
     const Vec3d x = place(Vec3d(cell) + Vec3d(0.5));
     double d = solid_band;
@@ -268,29 +297,29 @@ class Evaluation {
         d = std::min(d, s.solid->distance(x, solid_band * spacing_) / spacing_);
     return d;
   }
-  /// Distance of a cell's centre from the triangles closest to its corners; on the side of a corner that no surface can
-  /// part it from, if there is one.
+  /// Distance of a cell's centre, or something smaller; on the side of the clearest corner, if no surface can part the
+  /// two.
   double drawn_distance(const DrawnNodes& drawn, const Vec3i& cell) const {
     const int node = node_at(cell.x, cell.y, cell.z);
-    double closest = solid_band, clear = 0;
+    double clear = 0;
     int side = 0;
-    std::int32_t last = -1;
-    for (int corner = 0; corner < 8; ++corner) {
-      const auto n = static_cast<std::size_t>(node + corner_step(corner));
-      const std::int32_t triangle = drawn.nodes.triangle[n];
-      if (drawn.nodes.distance[n] > clear) clear = drawn.nodes.distance[n], side = drawn.side[n];
-      if (triangle < 0 || std::exchange(last, triangle) == triangle) continue;
-      closest = std::min(closest, solids_[drawn.solid].band->distance(triangle, first_ + Vec3d(cell) + Vec3d(0.5)));
-    }
+    for (int corner = 0; corner < 8; ++corner)
+      if (const auto n = static_cast<std::size_t>(node + corner_step(corner)); drawn.nodes.distance[n] > clear)
+        clear = drawn.nodes.distance[n], side = drawn.side[n];
+    const auto known = double{drawn.nodes.centre[static_cast<std::size_t>(cell_at(cell.x, cell.y, cell.z))]};
+    const double closest = std::max(known, clear - half_diagonal - drawn_slack);
     if (closest + clear <= half_diagonal + 1e-6)
       side = solids_[drawn.solid].solid->distance(place(Vec3d(cell) + Vec3d(0.5)), footing * spacing_) < 0 ? -1 : 1;
     return side * closest;
   }
-  bool ask_blocks(const Vec3d& a, const Vec3d& b) const {
-    if (a == b) return false;
+  Box way_box(const Vec3d& a, const Vec3d& b) const {
     Box way;
     way.add(a), way.add(b);
-    way = way.grown(footing * spacing_);
+    return way.grown(footing * spacing_);
+  }
+  bool ask_blocks(const Vec3d& a, const Vec3d& b) const {
+    if (a == b) return false;
+    const Box way = way_box(a, b);
     return std::any_of(solids_.begin(), solids_.end(),
                        [&](const ListedSolid& s) { return s.thin && s.bounds.overlaps(way) && s.solid->blocks(a, b); });
   }

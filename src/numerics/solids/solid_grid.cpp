@@ -151,21 +151,66 @@ void SolidGrid::write(DiscreteVolume& volume, const SolidChannels& channels, std
   });
 }
 
-/// Transfers look out for sheets in buckets where one separates cells, and in the buckets around those.
-void SolidGrid::share_thin(Exec& exec) {
-  thin_.clear();
+namespace {
+
+/// Cells of a bucket within two cells below or one above a cell of a mask, over the buckets around: those beside a face
+/// below a marked cell, and their neighbours. Rows along z are bits, from -1 to 9.
+CellMask beside(const CellMask* const (&masks)[27]) {
+  constexpr int side = bucket_size + 3;
+  std::uint32_t rows[side][side] = {};
+  for (int n = 0; n < 27; ++n) {
+    if (!masks[n]) continue;
+    const Vec3i o = neighbour_offset(n);
+    const auto first = [](int d) { return d < 0 ? bucket_size - 1 : 0; };
+    const auto last = [](int d) { return d > 0 ? 2 : bucket_size; };
+    for (int i = first(o.x); i < last(o.x); ++i)
+      for (int j = first(o.y); j < last(o.y); ++j) {
+        const auto row = static_cast<std::uint32_t>((*masks[n])[static_cast<std::size_t>(i)] >> (8 * j) & 0xff);
+        rows[i + 1 + bucket_size * o.x][j + 1 + bucket_size * o.y] |= o.z < 0    ? row >> 7
+                                                                      : o.z == 0 ? row << 1
+                                                                                 : (row & 3) << (bucket_size + 1);
+      }
+  }
+  CellMask out{};
+  for (int i = 0; i < bucket_size; ++i)
+    for (int j = 0; j < bucket_size; ++j) {
+      std::uint32_t sum = 0;
+      for (int x = i; x < i + 4; ++x)
+        for (int y = j; y < j + 4; ++y) sum |= rows[x][y];
+      sum |= sum >> 1 | sum >> 2 | sum >> 3;
+      out[static_cast<std::size_t>(i)] |= std::uint64_t{sum & 0xff} << (8 * j);
+    }
+  return out;
+}
+
+}  // namespace
+
+/// Transfers look out for sheets in cells around faces that one closes.
+void SolidGrid::find_sheets(Exec& exec) {
+  parted_.clear(), sheets_around_.clear(), sheet_cells_.clear(), near_sheets_.clear();
   if (std::none_of(list_.begin(), list_.end(), [](const ListedSolid& s) { return s.thin; })) return;
-  std::vector<std::byte> separates(static_cast<std::size_t>(topology_->total_count()), std::byte{0});
+  const bool here = std::any_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return b && b->any_parted; });
+  if (!exec.comm.any(here)) return;
+  parted_.assign(static_cast<std::size_t>(topology_->total_count()), {});
   for (std::size_t b = 0; b < blocks_.size(); ++b)
-    if (blocks_[b] && blocks_[b]->separates) separates[b] = std::byte{1};
-  exchange_halo(exec.comm, *topology_, separates.data(), 1);
-  thin_.assign(blocks_.size(), 0);
+    if (blocks_[b]) parted_[b] = blocks_[b]->parted;
+  exchange_halo(exec.comm, *topology_, reinterpret_cast<std::byte*>(parted_.data()), sizeof(std::array<CellMask, 3>));
+  std::vector<CellMask> any(parted_.size());
+  for (std::size_t b = 0; b < parted_.size(); ++b)
+    for (std::size_t w = 0; w < any[b].size(); ++w) any[b][w] = parted_[b][0][w] | parted_[b][1][w] | parted_[b][2][w];
+  sheets_around_.assign(blocks_.size(), 0), sheet_cells_.assign(blocks_.size(), -1);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (!blocks_[b] || !blocks_[b]->any_near) continue;
+    const CellMask* masks[27] = {};
     const auto& neighbours = topology_->neighbours(static_cast<int>(b));
-    thin_[b] = std::any_of(neighbours.begin(), neighbours.end(), [&](std::int32_t n) {
-      return n >= 0 && separates[static_cast<std::size_t>(n)] != std::byte{0};
-    });
+    for (std::size_t n = 0; n < 27; ++n)
+      if (neighbours[n] >= 0 && any[static_cast<std::size_t>(neighbours[n])] != CellMask{})
+        masks[n] = &any[static_cast<std::size_t>(neighbours[n])], sheets_around_[b] = 1;
+    if (!sheets_around_[b] || !blocks_[b] || !blocks_[b]->any_near) continue;
+    CellMask cells = beside(masks);
+    for (std::size_t w = 0; w < cells.size(); ++w) cells[w] &= blocks_[b]->near_thin[w];
+    if (cells == CellMask{}) continue;
+    sheet_cells_[b] = static_cast<std::int32_t>(near_sheets_.size());
+    near_sheets_.push_back(cells);
   }
 }
 
@@ -201,7 +246,7 @@ void SolidGrid::update(Exec& exec, DiscreteVolume& volume, std::span<const Solid
       stale_[b] = blocks_[b] != nullptr;
     }
     write(volume, channels, writes);
-    share_thin(exec);
+    find_sheets(exec);
     moving_ =
         exec.comm.any(std::any_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return b && b->velocity; }));
     exec.profile.kernel("solids.update", watch.seconds(),
@@ -209,10 +254,25 @@ void SolidGrid::update(Exec& exec, DiscreteVolume& volume, std::span<const Solid
   }
 }
 
-bool SolidGrid::near(int bucket) const { return !thin_.empty() && thin_[static_cast<std::size_t>(bucket)]; }
+bool SolidGrid::around(int bucket) const {
+  return !sheets_around_.empty() && sheets_around_[static_cast<std::size_t>(bucket)];
+}
+bool SolidGrid::near(int bucket) const {
+  return !sheet_cells_.empty() && sheet_cells_[static_cast<std::size_t>(bucket)] >= 0;
+}
 bool SolidGrid::near(int bucket, int cell) const {
-  return near(bucket) &&
-         (blocks_[static_cast<std::size_t>(bucket)]->near_thin[static_cast<std::size_t>(cell >> 6)] >> (cell & 63) & 1);
+  if (!near(bucket)) return false;
+  const auto& cells = near_sheets_[static_cast<std::size_t>(sheet_cells_[static_cast<std::size_t>(bucket)])];
+  return cells[static_cast<std::size_t>(cell >> 6)] >> (cell & 63) & 1;
+}
+bool SolidGrid::closes(int bucket, int axis, const Vec3i& cell) const {
+  if (parted_.empty()) return false;
+  const Vec3i o{cell.x >> 3, cell.y >> 3, cell.z >> 3};
+  const int n = topology_->neighbours(bucket)[static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z))];
+  if (n < 0) return false;
+  const Cells& cells = parted_[static_cast<std::size_t>(n)][static_cast<std::size_t>(axis)];
+  const int c = cell_offset(cell.x & 7, cell.y & 7, cell.z & 7);
+  return cells[static_cast<std::size_t>(c >> 6)] >> (c & 63) & 1;
 }
 bool SolidGrid::blocks(const Vec3d& a, const Vec3d& b) const {
   Box way;
@@ -224,7 +284,15 @@ bool SolidGrid::blocks(const Vec3d& a, const Vec3d& b) const {
 const SolidBlock* SolidGrid::block(int bucket) const {
   return blocks_.empty() ? nullptr : blocks_[static_cast<std::size_t>(bucket)].get();
 }
+const DrawnWays* SolidGrid::drawn_ways(int bucket) const {
+  return block(bucket) ? block(bucket)->drawn_ways.get() : nullptr;
+}
 bool SolidGrid::cut(int bucket) const { return block(bucket) && block(bucket)->cut; }
+
+int SolidGrid::nearest(int bucket, int cell) const {
+  const SolidBlock* solid = block(bucket);
+  return solid ? solid->nearest[static_cast<std::size_t>(cell)] : -1;
+}
 
 double SolidGrid::friction(int bucket, int cell) const {
   const SolidBlock* solid = block(bucket);
@@ -238,7 +306,9 @@ double SolidGrid::friction(int bucket, int cell) const {
 std::size_t SolidGrid::memory_bytes() const {
   std::size_t bytes = blocks_.capacity() * (sizeof(void*) + 3);
   for (const auto& block : blocks_)
-    if (block) bytes += sizeof(SolidBlock) + (block->velocity ? sizeof *block->velocity : 0);
+    if (block)
+      bytes += sizeof(SolidBlock) + (block->drawn_ways ? sizeof(DrawnWays) : 0) +
+               (block->velocity ? sizeof *block->velocity : 0);
   return bytes;
 }
 

@@ -12,7 +12,9 @@
 // Sheets. Node distances do not see what lies between two nodes. Where a solid may be thin, every cell has a place to
 // stand outside the solid: its centre, or else its corner that is farthest outside. A face is closed if the solid
 // blocks the way between the places of its two cells, so a chain of cells joined by open faces is a chain of free
-// segments: whatever a segment cannot pass, no path of cells passes.
+// segments: whatever a segment cannot pass, no path of cells passes. A bulge that only stands in a segment's way is
+// gone around. Transfers look out for sheets in the cells around faces that are closed this way, and nowhere else: near
+// a solid that is thicker than a cell there are none.
 //
 // What does not change is kept: an update works out buckets that are new, and buckets near solids that moved. The three
 // channels belong to SolidGrid: nobody else writes them. They may be Keep::scratch, and better are.
@@ -63,14 +65,21 @@ class SolidGrid : public Barrier {
 
   bool near(int bucket, int cell) const override;
   bool near(int bucket) const override;
+  bool around(int bucket) const override;
+  bool closes(int bucket, int axis, const Vec3i& cell) const override;
   bool blocks(const Vec3d& a, const Vec3d& b) const override;
 
   /// Whether any face of the bucket is closed or cut.
   bool cut(int bucket) const;
   /// Local buckets with closed or cut faces, or with solids up to solid_band cells away.
   std::span<const int> touched() const { return touched_; }
+  /// Number of the solid closest to a cell of a touched bucket, walls last; -1 in others.
+  int nearest(int bucket, int cell) const;
   /// Friction coefficient of the solid closest to a cell of a touched bucket, 0 in others.
   double friction(int bucket, int cell) const;
+
+  /// Ways of drawn meshes near a bucket; nothing where there are none, or all solids are beyond solid_band.
+  const DrawnWays* drawn_ways(int bucket) const;
 
   /// Whether any solid has a velocity anywhere in the grid, on any rank.
   bool moving() const { return moving_; }
@@ -87,7 +96,7 @@ class SolidGrid : public Barrier {
   std::vector<int> outdated() const;
   std::vector<std::unique_ptr<MeshBand>> draw_meshes(std::span<const int> work);
   void write(DiscreteVolume& volume, const SolidChannels& channels, std::span<const int> buckets) const;
-  void share_thin(Exec& exec);
+  void find_sheets(Exec& exec);
 
   struct Changing {
     bool moved = true;  // in the last update
@@ -101,7 +110,12 @@ class SolidGrid : public Barrier {
   std::vector<std::unique_ptr<SolidBlock>> blocks_;  // of local buckets; none: all solids are far
   std::vector<std::uint8_t> known_;                  // the block, or its absence, is up to date
   std::vector<std::uint8_t> stale_;                  // the channels may hold something else than the background
-  std::vector<std::uint8_t> thin_;                   // a sheet separates cells here or in a neighbour
+  // Where sheets are; all empty where there is none.
+  using Cells = std::array<std::uint64_t, bucket_cells / 64>;  // a bit each
+  std::vector<std::array<Cells, 3>> parted_;  // cells that a sheet parts from their lower neighbours; of ghosts too
+  std::vector<std::uint8_t> sheets_around_;   // a sheet parts cells of the bucket or of one beside it
+  std::vector<std::int32_t> sheet_cells_;     // of each bucket, in near_sheets_; -1: it has none
+  std::vector<Cells> near_sheets_;
   std::vector<int> touched_;
   int evaluated_ = 0;
   bool moving_ = false;

@@ -21,6 +21,7 @@ class TestSolid : public Solid {
  public:
   std::function<double(const Vec3d&)> distance_of;
   std::function<bool(const Vec3d&, const Vec3d&)> blocks_of = [](const Vec3d&, const Vec3d&) { return false; };
+  std::function<Vec3d(const Vec3d&, const Vec3d&)> around_of = [](const Vec3d&, const Vec3d&) { return Vec3d{}; };
   std::function<Vec3d(const Vec3d&)> velocity_of = [](const Vec3d&) { return Vec3d{}; };
   Box box{Vec3d(-1e300), Vec3d(1e300)};
   double mu = 0;
@@ -31,6 +32,7 @@ class TestSolid : public Solid {
   Vec3d velocity(const Vec3d& x) const override { return velocity_of(x); }
   double friction(const Vec3d&) const override { return mu; }
   bool blocks(const Vec3d& a, const Vec3d& b) const override { return blocks_of(a, b); }
+  Vec3d way_around(const Vec3d& a, const Vec3d& b) const override { return around_of(a, b); }
   bool may_be_thin() const override { return thin; }
   bool moved() const override { return moving; }
 };
@@ -47,10 +49,17 @@ inline TestSolid half_space(const Vec3d& n, double offset) {
   s.distance_of = [=](const Vec3d& x) { return dot(x, n) - offset; };
   return s;
 }
+/// Mean of the normals of what a segment meets first from either end.
+template <class Body>
+Vec3d mean_normal(const Body& body, const Vec3d& a, const Vec3d& b) {
+  const auto there = body.ray(a, b - a, 1), back = body.ray(b, a - b, 1);
+  return there && back ? (there->normal + back->normal) * 0.5 : Vec3d{};
+}
 inline TestSolid solid_of(const Shape& shape) {
   TestSolid s;
   s.distance_of = [=](const Vec3d& x) { return shape.distance(x); };
   s.blocks_of = [=](const Vec3d& a, const Vec3d& b) { return shape.ray(a, b - a, 1).has_value(); };
+  if (!shape.thin()) s.around_of = [=](const Vec3d& a, const Vec3d& b) { return mean_normal(shape, a, b); };
   s.box = shape.bounds();
   s.thin = true;
   return s;
@@ -59,6 +68,8 @@ inline TestSolid solid_of(std::shared_ptr<const Surface> surface) {
   TestSolid s;
   s.distance_of = [=](const Vec3d& x) { return surface->signed_distance(x); };
   s.blocks_of = [=](const Vec3d& a, const Vec3d& b) { return surface->ray(a, b - a, 1).has_value(); };
+  if (surface->report().sheets == 0)
+    s.around_of = [=](const Vec3d& a, const Vec3d& b) { return mean_normal(*surface, a, b); };
   s.box = surface->bounds();
   s.thin = true;
   return s;

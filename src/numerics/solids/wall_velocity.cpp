@@ -87,7 +87,12 @@ constexpr float least_gradient = 0.25f;
 
 void constrain_velocity(Exec& exec, DiscreteVolume& volume, const SolidGrid& solids, const FaceChannel<float>& velocity,
                         const SolidChannels& channels, const SlipSettings& settings) {
-  const auto kernel = [&](int, const FaceTiles& u, const NodeTile& nodes, const auto& area, const FaceTiles& solid,
+  const auto sticks = [&](int b, std::size_t c) {
+    if (settings.no_slip || settings.sticks.empty()) return settings.no_slip;
+    const int nearest = solids.nearest(b, static_cast<int>(c));
+    return nearest >= 0 && settings.sticks[static_cast<std::size_t>(nearest)] != 0;
+  };
+  const auto kernel = [&](int b, const FaceTiles& u, const NodeTile& nodes, const auto& area, const FaceTiles& solid,
                           Planes& next) {
     for_faces([&](int axis, int place, std::size_t c) {
       const auto a = static_cast<std::size_t>(axis);
@@ -99,7 +104,7 @@ void constrain_velocity(Exec& exec, DiscreteVolume& volume, const SolidGrid& sol
       const float slope = length(wall.gradient);
       const bool sheet = open == 0 && wall.distance > 0;
       const float across = wall.gradient[axis] / slope;
-      if (settings.no_slip || sheet || !(slope > least_gradient) || std::abs(across) > 1 - 1e-6f) {
+      if (sticks(b, c) || sheet || !(slope > least_gradient) || std::abs(across) > 1 - 1e-6f) {
         next[a][c] = still;
       } else if (across != 0) {
         const Vec3f relative = face_vector(u, axis, place) - face_vector(solid, axis, place);
@@ -148,6 +153,8 @@ void wall_friction(Exec& exec, DiscreteVolume& volume, const SolidGrid& solids, 
       if (!(pressure(cell.x, cell.y, cell.z) > 0 || pressure(lower.x, lower.y, lower.z) > 0)) return;
       const float slope = length(wall.gradient);
       if (!(slope > 0.1f)) return;
+      if (!settings.rubs.empty() && !settings.rubs[static_cast<std::size_t>(solids.nearest(b, static_cast<int>(c)))])
+        return;
       const double mu = solids.friction(b, static_cast<int>(c));
       if (!(mu > 0)) return;
       const Vec3f n = wall.gradient / slope;

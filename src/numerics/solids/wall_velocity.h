@@ -15,6 +15,7 @@ namespace aegir {
 /// How a liquid meets solids.
 struct SlipSettings {
   bool no_slip = false;  ///< the liquid has the solid's velocity in the solid, not only its normal part
+  std::span<const std::uint8_t> sticks = {};  ///< the same for single solids by their number, walls last
 };
 
 /// Gives faces that are closed, or whose centre is in a solid, a velocity that does not enter or leave it:
@@ -33,8 +34,9 @@ struct FrictionChannels {
   CellChannel<double> pressure;  ///< Pa; 0 where there is no liquid
 };
 struct FrictionSettings {
-  double dt = 0;          ///< s
-  double density = 1000;  ///< kg/m³
+  double dt = 0;                            ///< s
+  double density = 1000;                    ///< kg/m³
+  std::span<const std::uint8_t> rubs = {};  ///< solids by their number, walls last, that have friction; all if empty
 };
 
 /// How many cells of liquid feel the velocity of a face whose centre is d cells from a wall: linear interpolation, and

@@ -146,7 +146,7 @@ struct NearMove {
     const Vec3d inside = max(min(point, Vec3d(highest)), Vec3d(lowest));
     Vec3d u;
     for (int a = 0; a < 3; ++a) {
-      const VisibleSample s = sample_visible(bucket, barrier, a, inside, start, [&](int axis, const Vec3i& f) {
+      const VisibleSample s = sample_visible<true>(bucket, barrier, a, inside, start, [&](int axis, const Vec3i& f) {
         return tiles[static_cast<std::size_t>(axis)](f.x, f.y, f.z);
       });
       u[a] = s.any ? s.value : otherwise[a];

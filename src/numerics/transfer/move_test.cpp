@@ -246,6 +246,30 @@ TEST(Barrier, NothingPassesFromFacesToParticlesBeyondIt) {
     EXPECT_NEAR(length(end[i] - start[i] - Vec3d(0.4 * side(start[i].x))), 0, 1e-5) << start[i].x;
 }
 
+/// The faces that the sheet closes keep their velocity for both sides: what flows towards the sheet ends there.
+TEST(Barrier, MovesEndAtFacesThatASheetCloses) {
+  Liquid liquid(cloud(4000));
+  struct Closing : Sheet {
+    explicit Closing(const Topology& topology) : Sheet(topology), topology_(topology) {}
+    bool closes(int bucket, int axis, const Vec3i& cell) const override {
+      return axis == 0 && topology_.key(bucket).coord.x * 8 + cell.x == 3;
+    }
+    const Topology& topology_;
+  } sheet(liquid.volume.topology());
+  // The closed faces stand before the sheet, so those beyond it do not see them; the flow is 0 there.
+  liquid.fill(grid_velocity, [](int axis, const Vec3d& f) { return axis == 0 && f.x > 2.5 ? (f.x - 3) * spacing : 0; });
+  const std::vector<Vec3d> start = places(liquid);
+  move(liquid, {.dt = 1e-3, .barrier = &sheet});
+  const std::vector<Vec3d> end = places(liquid);
+  int beside = 0;
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    if (start[i].x < Sheet::at || start[i].x > 4 || start[i].y > 20) continue;
+    ++beside;
+    EXPECT_NEAR((end[i].x - start[i].x) / 1e-3, start[i].x - 3, 5e-3) << start[i].x;
+  }
+  EXPECT_GT(beside, 50);
+}
+
 TEST(Barrier, WhereNoFaceIsSeenVelocitiesAreKept) {
   const Fog fog;
   for (const TransferMethod method : {TransferMethod::pic, TransferMethod::flip, TransferMethod::apic}) {

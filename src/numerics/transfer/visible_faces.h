@@ -13,8 +13,10 @@ struct VisibleSample {
   Vec3d gradient;  ///< per cell; hidden faces count as `value`
 };
 
-/// Samples component `axis` at `cells` with the faces seen from `eye` (both in cells relative to the bucket).
-template <class Face>
+/// Samples component `axis` at `cells` with the faces seen from `eye` (both in cells relative to the bucket). With
+/// `Walls`, faces that a sheet closes are seen from both sides: without them the velocity would not end at the sheet,
+/// and what flows along it would crowd there.
+template <bool Walls = false, class Face>
 VisibleSample sample_visible(const Bucket& bucket, const Barrier& barrier, int axis, const Vec3d& cells,
                              const Vec3d& eye, const Face& face) {
   const FaceStencil<double> stencil(axis, cells);
@@ -25,7 +27,8 @@ VisibleSample sample_visible(const Bucket& bucket, const Barrier& barrier, int a
   bool seen[8];
   for (int n = 0; n < 8; ++n) {
     const double w = stencil.weight(n);
-    seen[n] = !barrier.blocks(origin + eye * spacing, origin + stencil.position(n) * spacing);
+    seen[n] = (Walls && barrier.closes(bucket.index, axis, stencil.face(n))) ||
+              !barrier.blocks(origin + eye * spacing, origin + stencil.position(n) * spacing);
     if (!seen[n]) continue;
     u[n] = face(axis, stencil.face(n));
     weight += w, sample.value += w * u[n];

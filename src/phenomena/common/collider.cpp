@@ -294,6 +294,12 @@ std::optional<Contact> Collider::sweep(const Vec3d& x0, const Vec3d& x1, double 
                  painted(restitution_, restitution_now_, hit->triangle, hit->barycentric)};
 }
 
+bool Collider::in_reach(const Vec3d& from, const Vec3d& to, double clearance) const {
+  Box way;
+  way.add(from), way.add(to);
+  return swept_bounds().overlaps(way.grown(4 * clearance + 4 * tolerance()));
+}
+
 SolidTriangles Collider::triangles() const {
   const auto* deforming = std::get_if<DeformingForm>(&form_);
   if (!deforming || deforming->surface->thickness() > 0) return {};
@@ -322,6 +328,23 @@ bool Collider::blocks(const Vec3d& a, const Vec3d& b) const {
   if (const auto* form = std::get_if<DeformingForm>(&form_)) return form->surface->blocks(a, b);
   const MotionPiece still{end_, end_, end_pose_, end_pose_};
   return sweep_body(form_, {&still, 1}, a, b, tolerance()).has_value();
+}
+
+Vec3d Collider::way_around(const Vec3d& a, const Vec3d& b) const {
+  if (const auto* form = std::get_if<DeformingForm>(&form_)) {
+    const DeformingSurface& surface = *form->surface;
+    if (surface.report().sheets > 0) return {};
+    const auto there = surface.first_touch(a, b, 1), back = surface.first_touch(b, a, 1);
+    return there && back ? (surface.normal(there->triangle, 1) + surface.normal(back->triangle, 1)) * 0.5 : Vec3d{};
+  }
+  const Vec3d from = end_pose_.apply_inverse(a), to = end_pose_.apply_inverse(b);
+  const auto mean = [&](const auto& body) {
+    const auto there = body.ray(from, to - from, 1), back = body.ray(to, from - to, 1);
+    return there && back ? end_pose_.direction((there->normal + back->normal) * 0.5) : Vec3d{};
+  };
+  if (const auto* shape = std::get_if<Shape>(&form_)) return shape->thin() ? Vec3d{} : mean(*shape);
+  const Surface& surface = *std::get<std::shared_ptr<const Surface>>(form_);
+  return surface.report().sheets > 0 ? Vec3d{} : mean(surface);
 }
 
 namespace {

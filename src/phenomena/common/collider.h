@@ -66,6 +66,8 @@ class Collider : public Object, public Solid {
   TriangleMesh mesh(double time) const;
   /// Whether the collider turns or changes its shape in this substep.
   bool turning() const { return turning_; }
+  /// Whether a straight way comes near anything that the collider sweeps in this substep.
+  bool in_reach(const Vec3d& from, const Vec3d& to, double clearance) const;
   /// Everything the collider touches during the substep.
   const Box& swept_bounds() const { return swept_; }
   /// How fast the collider is at most between two times, and where; a mesh that deforms goes on as in this substep.
@@ -82,6 +84,7 @@ class Collider : public Object, public Solid {
   Vec3d velocity(const Vec3d& x) const override;
   double friction(const Vec3d& x) const override;
   bool blocks(const Vec3d& a, const Vec3d& b) const override;
+  Vec3d way_around(const Vec3d& a, const Vec3d& b) const override;
   /// False for shapes that are thick if they are large: sphere, plane, capsule, torus, cylinder.
   bool may_be_thin() const override;
   SolidTriangles triangles() const override;

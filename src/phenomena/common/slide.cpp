@@ -1,44 +1,42 @@
 #include "phenomena/common/slide.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "numerics/solids/solid_bucket.h"
 
 namespace aegir {
 namespace {
 
-bool in_reach(const Collider& c, const Vec3d& from, const Vec3d& to, double clearance) {
-  Box way;
-  way.add(from), way.add(to);
-  return c.swept_bounds().overlaps(way.grown(4 * clearance + 4 * c.tolerance()));
-}
-
 Vec3d without_inward(const Vec3d& v, const Vec3d& normal) { return v - normal * std::min(0.0, dot(v, normal)); }
 
 }  // namespace
 
-Slide slide(const Vec3d& begin, const Vec3d& goal, const Vec3d& velocity, double time, double dt, double clearance,
-            std::span<const Collider* const> colliders, FunctionRef<Vec3d(const Vec3d&)> stored) {
+Slide slide(const SlideWay& way, std::span<const Collider* const> colliders, FunctionRef<Vec3d(const Vec3d&)> stored) {
+  const Vec3d& begin = way.begin;
+  const double clearance = way.clearance;
   const auto blocked = [&](const Vec3d& a, const Vec3d& b, const Collider* except) {
     return std::any_of(colliders.begin(), colliders.end(), [&](const Collider* c) {
-      return c != except && in_reach(*c, a, b, clearance) && c->blocks(a, b);
+      return c != except && c->in_reach(a, b, clearance) && c->blocks(a, b);
     });
   };
-  Slide now{stored(goal), velocity, false};
+  Slide now{stored(way.goal), way.velocity, false};
   std::optional<Contact> first;
   const Collider* touched = nullptr;
   for (const Collider* c : colliders)
-    if (in_reach(*c, begin, now.position, clearance))
-      if (const auto hit = c->sweep(begin, now.position, time, std::max(0.25 * clearance, 2 * c->tolerance()));
+    if (c->in_reach(begin, now.position, clearance))
+      if (const auto hit = c->sweep(begin, now.position, way.time, std::max(0.25 * clearance, 2 * c->tolerance()));
           hit && (!first || hit->fraction < first->fraction))
         first = hit, touched = c;
+  if (!first && way.goal_is_free) return now;
+  const auto surely_outside = [&] { return way.free_place && !blocked(*way.free_place, now.position, nullptr); };
   if (first) {
     now.touched = true;
-    now.velocity = first->surface_velocity + without_inward(velocity - first->surface_velocity, first->normal);
+    now.velocity = first->surface_velocity + without_inward(way.velocity - first->surface_velocity, first->normal);
     // From where the touched place ends up, along the surface, what is left of the way.
     const double left = 1 - first->fraction;
     const Vec3d rest =
-        without_inward((now.position - begin - first->surface_velocity * dt) * left, first->normal_at_end);
+        without_inward((now.position - begin - first->surface_velocity * way.dt) * left, first->normal_at_end);
     const Vec3d place = stored(first->resting_point + first->normal_at_end * clearance), beyond = stored(place + rest);
     if (blocked(begin, place, touched))
       now.position = begin, now.velocity = first->surface_velocity;
@@ -46,8 +44,10 @@ Slide slide(const Vec3d& begin, const Vec3d& goal, const Vec3d& velocity, double
       now.position = blocked(place, beyond, nullptr) ? place : beyond;
   }
   // Whoever was put inside a solid goes to its surface.
+  if (surely_outside()) return now;
   for (const Collider* c : colliders) {
     if (c->thin() || !c->swept_bounds().contains(now.position)) continue;
+    if (c->distance(now.position, c->tolerance()) >= 0) continue;
     const SurfaceSample at = c->sample(now.position);
     const Vec3d out = stored(now.position + at.normal * (clearance - at.distance));
     if (at.distance >= 0 || blocked(now.position, out, c)) continue;
@@ -56,13 +56,54 @@ Slide slide(const Vec3d& begin, const Vec3d& goal, const Vec3d& velocity, double
   return now;
 }
 
+namespace {
+constexpr double room = 0.1;  // for clearance and rounding, in cells
+}
+
 FarFromSolids::FarFromSolids(std::span<const Collider* const> colliders, double spacing) {
-  double known = solid_band, margin = 0.1;
+  double known = solid_band, all = room, other = room;
   for (const Collider* c : colliders) {
-    if (!c->triangles().triangles.empty()) known = std::min(known, 2.0);  // drawn distances are exact up to two cells
-    margin = std::max(margin, 0.1 + (c->way() + 8 * c->tolerance()) / spacing);
+    const double way = room + (c->way() + 8 * c->tolerance()) / spacing;
+    all = std::max(all, way);
+    if (!c->triangles().triangles.empty())
+      known = drawn_exact, slack_ = static_cast<float>(drawn_slack);
+    else
+      other = std::max(other, way), others_ = true;
   }
-  known_ = static_cast<float>(known), margin_ = static_cast<float>(margin);
+  held_ = static_cast<float>(solid_band), known_ = static_cast<float>(known);
+  all_ways_ = static_cast<float>(all), other_ways_ = static_cast<float>(other);
+}
+
+FarFromSolids::Outlook FarFromSolids::outlook(const SolidsNearby& nearby, const Vec3f& place) const {
+  const auto below = [](float x) { return std::clamp(static_cast<int>(std::floor(x)), -2, bucket_size); };
+  const Vec3i low{below(place.x), below(place.y), below(place.z)};
+  Outlook best{low, -2 * held_, false};
+  for (int corner = 0; corner < 8; ++corner) {
+    const Vec3i node = low + Vec3i(corner >> 2, corner >> 1 & 1, corner & 1);
+    const float distance = nearby.nodes(node.x, node.y, node.z), sure = clear(distance, node, place);
+    if (sure > best.clear) best = {node, sure, distance > 0.01f};
+  }
+  return best;
+}
+
+bool FarFromSolids::surely(const SolidsNearby& nearby, const Vec3f& from, const Vec3f& to) const {
+  const Vec3f way = to - from;
+  const float long_way = length(way), end = clear_around(nearby, to);
+  if (others_ && !(end > long_way + other_ways_)) return false;
+  const auto half = [](float x) { return x < 4 ? 0 : 1; };
+  const auto eighth = static_cast<std::size_t>(half(to.x) << 2 | half(to.y) << 1 | half(to.z));
+  // Meshes that end farther than four cells from there are not in its ways, and do not matter up to these ways.
+  const Vec3f beyond = max(max(-to, to - Vec3f(float{bucket_size})), Vec3f{});
+  if (!nearby.drawn_ways || (*nearby.drawn_ways)[eighth].empty() || !(length(beyond) + long_way + all_ways_ < 4))
+    return end > long_way + all_ways_;
+  const Box& ways = (*nearby.drawn_ways)[eighth];
+  const Vec3f relative = way - Vec3f(ways.center());
+  const float spread = 0.5f * static_cast<float>(length(ways.size())) + static_cast<float>(room);
+  const float straight = length(relative);
+  if (end > straight + spread) return true;
+  // No place on the way, as the meshes see it, is farther than a quarter of it from one of these two.
+  const float reach = 0.25f * straight + spread;
+  return clear_around(nearby, to - relative * 0.25f) > reach && clear_around(nearby, to - relative * 0.75f) > reach;
 }
 
 }  // namespace aegir
