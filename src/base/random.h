@@ -16,6 +16,7 @@ enum class Purpose : std::uint32_t {
   emission_attribute = 3,
   lifespan = 4,
   seeding = 5,
+  reseeding = 6,
   test = 1000,
 };
 

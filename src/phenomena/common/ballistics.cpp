@@ -8,13 +8,6 @@ namespace {
 
 constexpr int max_bounces = 16;
 
-/// Whether a straight way comes near anything that the collider sweeps in this substep.
-bool in_reach(const Collider& c, const Vec3d& from, const Vec3d& to, double clearance) {
-  Box way;
-  way.add(from), way.add(to);
-  return c.swept_bounds().overlaps(way.grown(4 * clearance + 4 * c.tolerance()));
-}
-
 /// Time of the touch on the parabola instead of its chord: Newton on n·(x + u t + a t²/2) = n·p, in the surface's
 /// frame. Only the velocity at the touch is taken from it; time and place stay those of the chord, which was checked.
 double touch_time(const Vec3d& x, const Vec3d& u, const Vec3d& a, const Contact& c, double at, double left) {
@@ -59,7 +52,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     std::optional<Contact> first;
     const Collider* touched = nullptr;
     for (const Collider* c : colliders)
-      if (!in_reach(*c, now.position, goal, clearance))
+      if (!c->in_reach(now.position, goal, clearance))
         continue;
       else if (const auto hit =
                    c->sweep(now.position, goal, time + done, std::max(0.25 * clearance, 2 * c->tolerance()));
@@ -88,7 +81,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
     const Vec3d checked = now.position;
     const auto free = [&](const Vec3d& to) {
       return std::none_of(colliders.begin(), colliders.end(), [&](const Collider* o) {
-        return o != touched && in_reach(*o, checked, to, clearance) && o->blocks(checked, to);
+        return o != touched && o->in_reach(checked, to, clearance) && o->blocks(checked, to);
       });
     };
     if (!free(place)) return {stored(checked), c.surface_velocity};
@@ -104,7 +97,7 @@ Flight fly(const Flight& start, const Vec3d& acceleration, double time, double d
       // are exact.
       const Vec3d beyond = stored(end.position + (u + a * (0.5 * rest)) * rest);
       const bool blocked = std::any_of(colliders.begin(), colliders.end(), [&](const Collider* o) {
-        return in_reach(*o, end.position, beyond, clearance) && o->blocks(end.position, beyond);
+        return o->in_reach(end.position, beyond, clearance) && o->blocks(end.position, beyond);
       });
       return blocked ? Flight{end.position, c.surface_velocity} : Flight{beyond, end.velocity};
     }

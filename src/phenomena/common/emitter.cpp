@@ -183,10 +183,10 @@ class Emitter final : public Behavior {
   Status create_actions(Builder& build) override {
     std::vector<ParticleObject*> targets;
     for (Object* o : build.objects())
-      if (auto* p = dynamic_cast<ParticleObject*>(o); p && wanted(p->path())) targets.push_back(p);
+      if (auto* p = dynamic_cast<ParticleObject*>(o); p && wanted(*p)) targets.push_back(p);
     for (const std::string& name : settings_.base.into.names) {
       bool found = false;
-      for (ParticleObject* t : targets) found |= matches(t->path(), name);
+      for (ParticleObject* t : targets) found |= t->named(name);
       if (!found)
         return usage_error(settings_.base.into.where,
                            "'into' names '{}', but there is no particle Object of that name in the emitter's group",
@@ -212,13 +212,10 @@ class Emitter final : public Behavior {
   }
 
  private:
-  static bool matches(const std::string& path, const std::string& name) {
-    return path == name || path.ends_with("/" + name);
-  }
-  bool wanted(const std::string& path) const {
+  bool wanted(const Object& object) const {
     const auto& names = settings_.base.into.names;
     return names.empty() ||
-           std::any_of(names.begin(), names.end(), [&](const std::string& n) { return matches(path, n); });
+           std::any_of(names.begin(), names.end(), [&](const std::string& n) { return object.named(n); });
   }
 
   Scoped<Settings> settings_;

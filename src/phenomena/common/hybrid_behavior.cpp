@@ -4,19 +4,16 @@
 #include <set>
 
 #include "phenomena/common/hybrid_object.h"
-#include "phenomena/common/inputs.h"
-#include "phenomena/common/shape_settings.h"
+#include "phenomena/common/liquid_region.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/schema/catalog.h"
 
 namespace aegir {
 namespace {
 
-struct FillSettings {
+struct FillSettings : RegionSettings {
   std::optional<double> below;
   Located<std::string> in;
-  std::optional<ShapeSettings> shape;
-  Located<std::string> input;
   std::map<std::string, double> attributes;
 };
 void describe(Schema<FillSettings>& s) {
@@ -24,26 +21,42 @@ void describe(Schema<FillSettings>& s) {
   s.field("in", &FillSettings::in).doc("Domain that is filled; the one around the Object if not given.");
   s.field("shape", &FillSettings::shape).doc("Inside a shape.");
   s.field("input", &FillSettings::input).doc("Inside the closed mesh of an input.");
+  s.field("level_set", &FillSettings::level_set).doc("Where a level set of an OpenVDB file is negative.");
   s.field("attributes", &FillSettings::attributes).doc("Values of the Object's `attributes` for what is filled.");
   s.check([](const FillSettings& f) -> std::string {
-    if (f.shape && !f.input.value.empty()) return "give 'shape' or 'input', not both";
-    if (f.shape && (f.shape->kind == ShapeKind::disc || f.shape->kind == ShapeKind::rectangle))
-      return "a thin sheet holds no liquid; use a box or a cylinder";
-    if (!f.below && !f.shape && f.input.value.empty() && f.in.value.empty())
-      return "give 'below', 'shape', 'input' or 'in'";
+    if (f.given() > 1) return "give one of 'shape', 'input' and 'level_set'";
+    if (const std::string wrong = f.trouble(); !wrong.empty()) return wrong;
+    if (!f.below && f.given() == 0 && f.in.value.empty()) return "give 'below', 'shape', 'input', 'level_set' or 'in'";
     return "";
   });
 }
 
+}  // namespace
+
+void describe(Schema<ReseedSettings>& s) {
+  s.field("minimum", &ReseedSettings::minimum).min(1).max(64).doc("Cells with fewer particles get new ones.");
+  s.field("maximum", &ReseedSettings::maximum).min(2).max(512).doc("Cells with more have the closest merged.");
+  s.check([](const ReseedSettings& r) -> std::string {
+    return r.maximum < 2 * r.minimum ? "'maximum' must be at least twice 'minimum', or particles come and go" : "";
+  });
+}
+
+namespace {
+
 /// Fills the Object when the run starts.
 class Fill final : public Operator {
  public:
-  Fill(std::string behavior, HybridObject& object, Region region, Parameter<Vec3d> velocity, Pour pour)
+  using Field = std::shared_ptr<const VolumeField>;
+  Fill(std::string behavior, HybridObject& object, Region region, Parameter<Vec3d> velocity, Field field, Pour pour)
       : Operator(std::move(behavior)),
         object_(object),
         region_(std::move(region)),
         velocity_(std::move(velocity)),
-        pour_(std::move(pour)) {}
+        field_(std::move(field)),
+        pour_(std::move(pour)) {
+    object.state().record("filled", &added_);
+    object.book_added(this->behavior(), added_);
+  }
   void plan(TaskList& tasks) override {
     std::vector<ChannelAccess> accesses{writes(object_.path(), "*")};
     for (const Collider* c : object_.colliders()) accesses.push_back(reads(c->path(), "surface"));
@@ -53,31 +66,37 @@ class Fill final : public Operator {
                .accesses = std::move(accesses),
                .after = object_.pours_so_far(behavior() + ":fill"),
                .acting = {},
-               .run = [this](StepContext& c) {
-                 if (!c.first_frame) return Status();
-                 const Vec3d v = velocity_.at(c.frame_time);
-                 if (object_.fill(
-                         c.exec, region_, object_.seeding(), [&](const Vec3d&) { return v; }, pour_) == 0)
-                   c.warn(
-                       fmt::format("'{}': its 'fill' holds no liquid: it is empty, smaller than a particle, inside a "
-                                   "solid, or outside the domain",
-                                   object_.path()));
-                 return Status();
-               }});
+               .run = [this](StepContext& c) { return fill(c); }});
   }
 
  private:
+  Status fill(StepContext& c) {
+    if (!c.first_frame) return {};
+    const Vec3d v = velocity_.at(c.frame_time);
+    const auto velocity = [&](const Vec3d& x) { return field_ ? v + Vec3d(field_->vector(x)) : v; };
+    const std::int64_t born = object_.fill(c.exec, region_, object_.seeding(), velocity, pour_);
+    if (born == 0)
+      c.warn(
+          fmt::format("'{}': its 'fill' holds no liquid: it is empty, smaller than a particle, inside a solid, or "
+                      "outside the domain",
+                      object_.path()));
+    added_ += static_cast<double>(born) * object_.particle_mass();
+    return {};
+  }
+
   HybridObject& object_;
   Region region_;
   Parameter<Vec3d> velocity_;
+  Field field_;
   Pour pour_;
+  double added_ = 0;  // kg
 };
 
 /// What is wrong with the name of a new attribute.
 std::string check_name(const std::string& name) {
   static const std::set<std::string> taken{"P",   "id",   "v",        "mass",     "pscale",
                                            "age", "rest", "affine_x", "affine_y", "affine_z"};
-  if (taken.contains(name))
+  if (taken.contains(name) || find_derived(name) || name == thickness_attribute)
     return fmt::format("every liquid has '{}' already; call the attribute something else", name);
   const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || !std::all_of(name.begin(), name.end(), good))
@@ -90,6 +109,7 @@ class Hybrid final : public Behavior {
   struct Settings : HybridSettings {
     std::optional<FillSettings> fill;
     Parameter<Vec3d> velocity = Vec3d{};
+    std::optional<VolumeReference> velocity_field;
   };
   static TypeInfo info() {
     return {
@@ -117,6 +137,7 @@ class Hybrid final : public Behavior {
     s.field("density", &Settings::density).unit("kg/m^3").above(0).soft(500, 3000).doc("Mass per volume.");
     s.field("fill", &Settings::fill).doc("Where liquid is at the first frame.");
     s.field("velocity", &Settings::velocity).unit("m/s").doc("Velocity of what `fill` puts there.");
+    s.field("velocity_field", &Settings::velocity_field).doc("Velocities of an OpenVDB volume, added to `velocity`.");
     s.field("transfer", &Settings::transfer)
         .choices({{"flip", TransferMethod::flip, "Lively; a little noise."},
                   {"apic", TransferMethod::apic, "Smooth and true to rotation; 36 more bytes per particle."},
@@ -149,6 +170,10 @@ class Hybrid final : public Behavior {
             "More numbers that particles carry, by name, and what they are where nobody says otherwise: `{viscosity: "
             "5}`. In SI units. `fill` and `source` set them, parameters that can come from an attribute read them, "
             "`points` writes those it is asked for.");
+    s.field("reseed", &Settings::reseed)
+        .doc(
+            "Keeps the number of particles per cell between `minimum` and `maximum` inside the liquid; mass, momentum "
+            "and volume stay. Off where not given.");
     s.field("rest", &Settings::rest)
         .doc("Particles remember where they were born, as `rest`: a coordinate for textures.");
     s.check([](const Settings& v) -> std::string {
@@ -179,8 +204,14 @@ class Hybrid final : public Behavior {
     auto region = region_of(build, *object, *s.fill);
     if (!region) return region.error();
     if (Status ok = object->check_attributes(s.fill->attributes); !ok) return ok;
+    std::shared_ptr<const VolumeField> field;
+    if (s.velocity_field) {
+      const auto loaded = load_vectors(build, *s.velocity_field);
+      if (!loaded) return loaded.error();
+      field = *loaded;
+    }
     object->expect(expected_seeds(*region, object->seeding()));
-    build.add(std::make_unique<Fill>(build.path(), *object, std::move(*region), s.velocity,
+    build.add(std::make_unique<Fill>(build.path(), *object, std::move(*region), s.velocity, std::move(field),
                                      Pour{.attributes = s.fill->attributes}));
     return {};
   }
@@ -191,25 +222,16 @@ class Hybrid final : public Behavior {
     if (!f.in.value.empty()) {
       domain = nullptr;
       for (Object* o : build.objects_acting_on(object))
-        if (const auto* l = dynamic_cast<const Limits*>(o);
-            l && (l->path() == f.in.value || l->path().ends_with("/" + f.in.value)))
-          domain = l;
+        if (const auto* l = dynamic_cast<const Limits*>(o); l && l->named(f.in.value)) domain = l;
       if (!domain)
         return usage_error(f.in.where, "'fill.in' names '{}', but there is no domain of that name around '{}'",
                            f.in.value, object.path());
     }
     std::optional<Region> region;
-    if (f.shape) {
-      const Result<Shape> shape = Shape::create(*f.shape);
-      if (!shape) return shape.error();
-      region = inside(*shape);
-    } else if (!f.input.value.empty()) {
-      auto surface = load_surface(build, f.input);
-      if (!surface) return surface.error();
-      if ((*surface)->thin())
-        return usage_error(f.input.where, "the mesh of '{}' is open and holds no liquid; close its holes",
-                           f.input.value);
-      region = inside(*surface);
+    if (f.given() > 0) {
+      Result<Region> made = load_region(build, f);
+      if (!made) return made.error();
+      region = std::move(*made);
     }
     const Box everywhere{Vec3d(-1e300), Vec3d(1e300)};
     if (domain) {

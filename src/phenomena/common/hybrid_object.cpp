@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "domain/for_each_bucket.h"
 #include "numerics/solids/wall_velocity.h"
@@ -16,9 +15,9 @@
 namespace aegir {
 namespace {
 
-constexpr int padding = 1;          // buckets beyond the liquid
 constexpr int reach = 4;            // faces that velocities are extended by
 constexpr double clearance = 1e-3;  // cells that particles are kept off solids
+constexpr InflowChannels inflow_channels{grid::velocity, grid::open_area, grid::solid_velocity};
 
 }  // namespace
 
@@ -27,6 +26,7 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
       s_(settings),
       particles_(this->path(), settings.voxel_size, partition),
       grid_(this->path(), particles_.shared_topology()) {
+  uneven = s_.reseed.has_value();
   for (const auto& c : {particle::radius, particle::mass, particle::age}) particles_.declare(c);
   particles_.declare(particle::velocity);
   if (s_.transfer == TransferMethod::apic)
@@ -40,13 +40,16 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
   grid_.declare(grid::surface_distance);
   grid_.declare(cell_fill);
   grid_.declare(cell_room);
+  grid_.declare(surface_crowding);
   state()
       .add("particles", particles_)
       .add("grid", grid_)
       .record("next_id", &next_id_)
       .record("removed", &removed_)
+      .record("left", &left_)
       .record("pressure_dt", &pressure_dt_)
       .record("volume_drift", &volume_drift)
+      .record("inside_cells", &inside_cells_)
       .record("solid_speed", &solid_speed_);
 }
 
@@ -62,6 +65,7 @@ Status HybridObject::set_limits(const Limits& limits) {
     return usage_error({}, "'{}' lies in two domains, '{}' and '{}'; give it one, or put it into another group", path(),
                        limits_->path(), limits.path());
   limits_ = &limits;
+  book_removed(limits.path(), left_);
   return {};
 }
 
@@ -105,33 +109,41 @@ void HybridObject::plan(TaskList& tasks) {
              surfaces),
       &HybridObject::update_solids, {}, colliders);
   add("to grid", Stage::to_grid, joined(to_grid_accesses, affine_reads), &HybridObject::to_grid, {"solids"});
-  add("forces", Stage::evaluate_forces, {writes(me, "vel"), reads(me, "vel", 1), reads(me, "face_mass")},
-      &HybridObject::apply_forces, {}, forces);
+  add("forces", Stage::evaluate_forces, force_accesses(), &HybridObject::apply_forces, {}, forces);
   add("surface", Stage::boundaries,
       {reads(me, "P", bucket_size), reads(me, "solid_distance", 4), writes(me, "surface_distance"),
        reads(me, "surface_distance", 4), reads(me, "open_area", 4), writes(me, "cell_fill"), writes(me, "cell_room"),
-       reads(me, "cell_fill", 1), reads(me, "cell_room", 1)},
+       reads(me, "cell_fill", 1), reads(me, "cell_room", 1), reads(me, "mass"), writes(me, "surface_crowding")},
       &HybridObject::update_surface);
   add("extend", Stage::boundaries,
       {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), reads(me, "open_area", 4)},
       &HybridObject::extend);
+  std::vector<ChannelAccess> inflow_accesses;
+  if (!inflows_.empty()) {
+    inflow_accesses = {writes(me, "open_area"), writes(me, "solid_velocity")};
+    add("inflow", Stage::boundaries, joined({reads(me, "open_area", 1), reads(me, "solid_velocity")}, inflow_accesses),
+        &HybridObject::close_inflows, {"surface", "extend"});
+  }
   add("extend velocity", Stage::to_particles,
-      {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), writes(me, "face_mass"),
-       reads(me, "open_area", 4), reads(me, "solid_velocity", 1), reads(me, "solid_distance", 2),
-       reads(me, "surface_distance", 2), writes(me, "divergence"), reads(me, "divergence", 1)},
+      joined({writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), writes(me, "face_mass"),
+              reads(me, "open_area", 4), reads(me, "solid_velocity", 1), reads(me, "solid_distance", 2),
+              reads(me, "surface_distance", 2), writes(me, "divergence"), reads(me, "divergence", 1)},
+             inflow_accesses),
       &HybridObject::extend_velocity);
   add("to particles", Stage::to_particles,
       joined(joined({reads(me, "P"), writes(me, "v"), reads(me, "vel", 1)}, before), affine_writes),
       &HybridObject::to_particles, {"extend velocity"});
+  plan_derived(tasks);
   add("move", Stage::move,
       joined({writes(me, "P"), writes(me, "v"), reads(me, "v"), writes(me, "age"), reads(me, "vel", 4),
-              reads(me, "solid_distance")},
+              reads(me, "solid_distance", 2), writes(me, particle::travelled.name)},
              surfaces),
       &HybridObject::move, {}, colliders);
   if (limits_) {
     add("remove", Stage::remove, {writes(me, "*")}, &HybridObject::remove);
     tasks.tasks().back().after = drains_;
   }
+  if (s_.reseed) plan_reseeding(tasks);
   add("first frame", Stage::frame_end,
       joined({writes(me, "*"), reads(me, "*", bucket_size), adds(me, "*", 1)}, surfaces),
       &HybridObject::show_first_frame);
@@ -169,90 +181,6 @@ Status HybridObject::to_grid(StepContext& c) {
   return {};
 }
 
-namespace {
-
-/// Face centres of one axis of a bucket, half of the bucket at a time, and what forces make of them.
-struct FaceBlock {
-  alignas(64) float x[ForceBlock::capacity], y[ForceBlock::capacity], z[ForceBlock::capacity];
-  alignas(64) float v[3][ForceBlock::capacity], a[3][ForceBlock::capacity];
-  alignas(64) float damping[ForceBlock::capacity], radius[ForceBlock::capacity], mass[ForceBlock::capacity];
-};
-
-/// The velocity of component `b` at a face of axis `a`: the mean of the four faces around it.
-template <class Tile>
-float across(const Tile& u, int a, int b, int i, int j, int k) {
-  if (a == b) return u(i, j, k);
-  Vec3i back{}, up{};
-  back[a] = -1, up[b] = 1;
-  return 0.25f * (u(i, j, k) + u(i + up.x, j + up.y, k + up.z) + u(i + back.x, j + back.y, k + back.z) +
-                  u(i + back.x + up.x, j + back.y + up.y, k + back.z + up.z));
-}
-
-}  // namespace
-
-Status HybridObject::apply_forces(StepContext& c) {
-  if (forces_.empty()) return {};
-  bool uniform = true;
-  for (const auto& f : forces_) f->begin_substep(c), uniform &= f->uniform();
-  const auto dt = static_cast<float>(c.dt);
-  if (uniform) {
-    FaceBlock one{};
-    ForceBlock b;
-    b.count = 1, b.time = c.time, b.dt = c.dt, b.spacing = spacing();
-    b.ax = one.a[0], b.ay = one.a[1], b.az = one.a[2], b.damping = one.damping;
-    for (const auto& f : forces_) f->accumulate(b);
-    const float kick[3] = {one.a[0][0] * dt, one.a[1][0] * dt, one.a[2][0] * dt};
-    for_each_bucket(
-        c.exec, "forces", grid_.topology(),
-        [&](const Bucket&, auto& u, auto& mass) {
-          for (std::size_t a = 0; a < 3; ++a) {
-            float* __restrict to = u[a].values;
-            const float* __restrict m = mass[a].values;
-            for (int f = 0; f < bucket_cells; ++f) to[f] += m[f] > 0 ? kick[a] : 0.0f;
-          }
-        },
-        grid_.write(grid::velocity), grid_.read(grid::face_mass));
-    return {};
-  }
-  const auto radius = static_cast<float>(particle_radius()), mass = static_cast<float>(particle_mass());
-  for_each_bucket(
-      c.exec, "forces", grid_.topology(),
-      [&](const Bucket& bucket, auto& u, auto& old, auto& face_mass) {
-        FaceBlock s;
-        std::fill(std::begin(s.radius), std::end(s.radius), radius),
-            std::fill(std::begin(s.mass), std::end(s.mass), mass);
-        for (int axis = 0; axis < 3; ++axis)
-          for (int half = 0; half < 2; ++half) {
-            const auto& m = face_mass[static_cast<std::size_t>(axis)];
-            const int first = half * 256;
-            if (std::none_of(m.values + first, m.values + first + 256, [](float v) { return v > 0; })) continue;
-            for (int f = 0; f < 256; ++f) {
-              const int cell = first + f, i = cell >> 6, j = cell >> 3 & 7, k = cell & 7;
-              s.x[f] = static_cast<float>(i) + (axis == 0 ? 0.0f : 0.5f),
-              s.y[f] = static_cast<float>(j) + (axis == 1 ? 0.0f : 0.5f),
-              s.z[f] = static_cast<float>(k) + (axis == 2 ? 0.0f : 0.5f);
-              for (int b = 0; b < 3; ++b)
-                s.v[b][f] = across(old[static_cast<std::size_t>(b)], axis, b, i, j, k), s.a[b][f] = 0;
-              s.damping[f] = 0;
-            }
-            ForceBlock b;
-            b.count = 256, b.time = c.time, b.dt = c.dt, b.origin = bucket.origin(), b.spacing = bucket.spacing();
-            b.x = s.x, b.y = s.y, b.z = s.z, b.vx = s.v[0], b.vy = s.v[1], b.vz = s.v[2], b.radius = s.radius,
-            b.mass = s.mass;
-            b.ax = s.a[0], b.ay = s.a[1], b.az = s.a[2], b.damping = s.damping;
-            for (const auto& f : forces_) f->accumulate(b);
-            float* to = u[static_cast<std::size_t>(axis)].values + first;
-            for (int f = 0; f < 256; ++f) {
-              const float damp = s.damping[f] * dt;
-              if (m.values[first + f] > 0)
-                to[f] += dt * s.a[axis][f] * (1 + 0.5f * damp) / (1 + damp + 0.5f * damp * damp);
-            }
-          }
-      },
-      grid_.write(grid::velocity), grid_.read<Halo<1>>(grid::velocity), grid_.read(grid::face_mass));
-  return {};
-}
-
 Status HybridObject::update_solids(StepContext& c) {
   const std::vector<const Solid*> solids(colliders_.begin(), colliders_.end());
   std::optional<Walls> walls;
@@ -268,17 +196,29 @@ Status HybridObject::update_surface(StepContext& c) {
   // Only sheets have two wet sides that must not be taken for one.
   const bool sheets =
       std::any_of(colliders_.begin(), colliders_.end(), [](const Collider* s) { return s->may_be_thin(); });
-  count_particles(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell());
+  count_particles(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell(),
+                  uneven ? &particle::mass : nullptr, particle_mass());
   liquid_distance(
       c.exec, particles_, grid_,
-      {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr},
+      {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr,
+       has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell()},
       &memory_);
+  if (uneven)  // their numbers tell nothing
+    for_each_bucket(
+        c.exec, "no crowding", grid_.topology(),
+        [](const Bucket&, auto& crowding) { std::fill_n(crowding.values, bucket_cells, 0.0f); },
+        grid_.overwrite(surface_crowding));
   close_gaps(c.exec, grid_, grid::surface_distance, solids_);
   return {};
 }
 
 Status HybridObject::extend(StepContext& c) {
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, 2, &memory_);
+  return {};
+}
+
+Status HybridObject::close_inflows(StepContext& c) {
+  inflows_.close_faces(c.exec, grid_, inflow_channels);
   return {};
 }
 
@@ -289,7 +229,8 @@ Status HybridObject::extend_velocity(StepContext& c) {
     close_air(c.exec, grid_,
               {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, grid::surface_distance,
                grid::divergence, grid::pressure});
-  constrain_velocity(c.exec, grid_, solids_, grid::velocity, solid_channels(), {.no_slip = no_slip});
+  constrain_velocity(c.exec, grid_, solids_, grid::velocity, solid_channels(), {.sticks = sticking});
+  if (!inflows_.empty()) inflows_.open_faces(c.exec, grid_, inflow_channels);
   return {};
 }
 
@@ -324,10 +265,22 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Clo
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(Vec3f((x - origin) / dx)) * dx; };
     if (near.empty()) ask.clear();
     for (const std::size_t i : ask) {
-      const Vec3d begin = origin + Vec3d(from[0][i], from[1][i], from[2][i]) * dx,
-                  goal = origin + Vec3d(to[0][i], to[1][i], to[2][i]) * dx;
-      const Slide end = slide(begin, goal, Vec3d(velocity[0][i], velocity[1][i], velocity[2][i]), c.time, c.dt,
-                              clearance * dx, near, stored);
+      const Vec3f start(from[0][i], from[1][i], from[2][i]), goal(to[0][i], to[1][i], to[2][i]);
+      SlideWay path{.begin = origin + Vec3d(start) * dx,
+                    .goal = origin + Vec3d(goal) * dx,
+                    .velocity = Vec3d(velocity[0][i], velocity[1][i], velocity[2][i]),
+                    .time = c.time,
+                    .dt = c.dt,
+                    .clearance = clearance * dx,
+                    .free_place = {}};
+      if (!ask_about_all) {
+        const SolidsNearby& nearby = closeness.nearby();
+        if (closeness.far.surely(nearby, start, goal)) continue;
+        const auto outlook = closeness.far.outlook(nearby, goal);
+        path.goal_is_free = outlook.clear > 0.01f;
+        if (outlook.outside) path.free_place = origin + Vec3d(outlook.node) * dx;
+      }
+      const Slide end = slide(path, near, stored);
       if (!end.touched) continue;
       const Vec3f cells((end.position - origin) / dx);
       for (int a = 0; a < 3; ++a) to[a][i] = cells[a], velocity[a][i] = static_cast<float>(end.velocity[a]);
@@ -352,10 +305,15 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Clo
 
 Status HybridObject::move(StepContext& c) {
   auto velocity = particles_.write(particle::velocity);
-  const bool obstacles = limits_ || !colliders_.empty();
+  const bool inflow = inflows_.active(), obstacles = limits_ || !colliders_.empty() || inflow;
   auto nodes = grid_.read(grid::solid_distance);
-  nodes.prepare(c.exec);
+  auto nodes_around = grid_.read<Halo<2>>(grid::solid_distance);
+  nodes.prepare(c.exec), nodes_around.prepare(c.exec);
   const FarFromSolids far(colliders_, spacing());
+  const bool travels = particles_.has(particle::travelled.name);
+  const auto dx = static_cast<float>(spacing());
+  std::optional<ParticleWrite<float>> way;
+  if (travels) way = particles_.write(particle::travelled), way->prepare(c.exec);
   const auto hook = [&](const Bucket& bucket, std::size_t first, std::size_t count, const float* const from[3],
                         float* const to[3]) {
     ParticleWrite<Vec3f>::View v;
@@ -363,13 +321,29 @@ Status HybridObject::move(StepContext& c) {
     float* const planes[3] = {v.span.plane[0] + first, v.span.plane[1] + first, v.span.plane[2] + first};
     GridRead<float, 1>::View distance;
     nodes.load(distance, bucket.index);
-    collide(c, bucket, {far, distance.get().values}, count, from, to, planes);
+    if (inflow) inflows_.move(bucket, count, from, to, planes);
+    GridReadHalo<float, 1, Halo<2>>::View around;
+    std::optional<SolidsNearby> nearby;
+    const auto look = [&]() -> const SolidsNearby& {
+      if (!nearby) {
+        nodes_around.load(around, bucket.index);
+        nearby.emplace(SolidsNearby{around.plane[0], solids_.drawn_ways(bucket.index)});
+      }
+      return *nearby;
+    };
+    collide(c, bucket, {far, distance.get().values, look}, count, from, to, planes);
+    if (!travels) return;
+    ParticleWrite<float>::View gone;
+    way->load(gone, bucket.index);
+    for (std::size_t i = 0; i < count; ++i)
+      gone.span.plane[0][first + i] +=
+          dx * length(Vec3f(to[0][i] - from[0][i], to[1][i] - from[1][i], to[2][i] - from[2][i]));
   };
   MoveHook call(hook);
   velocity.prepare(c.exec);
   move_particles(c.exec, particles_, grid_, grid::velocity,
                  {.dt = c.dt, .order = s_.integrator, .barrier = &solids_, .own_velocity = &particle::velocity},
-                 obstacles ? &call : nullptr);
+                 obstacles || travels ? &call : nullptr);
   const auto dt = static_cast<float>(c.dt);
   for_each_bucket(
       c.exec, "age", particles_.topology(),
@@ -384,28 +358,8 @@ Status HybridObject::remove(StepContext& c) {
   if (std::all_of(limits_->sides().begin(), limits_->sides().end(), [](Limit l) { return l == Limit::wall; }))
     return {};
   const Box box = limits_->box();
-  std::int64_t marked = 0;
-  std::mutex mutex;
-  for_each_bucket(
-      c.exec, "leave", particles_.topology(),
-      [&](const Bucket& b, auto& p, auto& id) {
-        if (p.count == 0) return;
-        std::int64_t here = 0;
-        for (std::size_t i = 0; i < p.count; ++i)
-          if (id[i] >= 0 && !box.contains(b.origin() + Vec3d(p[i]) * b.spacing())) id.set(i, ~id[i]), ++here;
-        if (!here) return;
-        std::lock_guard lock(mutex);
-        marked += here;
-      },
-      particles_.read(particle::position), particles_.write(particle::id));
-  return drop_marked(c.exec, marked);
-}
-
-Status HybridObject::drop_marked(Exec& exec, std::int64_t marked) {
-  marked = exec.comm.sum(marked);
-  removed_ += marked;
-  // They are dropped with the next sort; until then they must not be seen in statistics and files.
-  return marked ? particles_.rebucket(exec, padding) : Status();
+  return take_out(
+      c.exec, {Vec3d(-1e300), Vec3d(1e300)}, [&](const Vec3d& x) { return !box.contains(x); }, left_);
 }
 
 }  // namespace aegir

@@ -19,19 +19,27 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "domain/channel/buffer.h"
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
+#include "io/point_set.h"
 #include "numerics/solids/solid_grid.h"
 #include "numerics/transfer/transfer.h"
 #include "phenomena/common/channels.h"
 #include "phenomena/common/collider.h"
+#include "phenomena/common/crowding.h"
+#include "phenomena/common/derived_channels.h"
+#include "phenomena/common/face_attributes.h"
 #include "phenomena/common/hybrid_channels.h"
+#include "phenomena/common/inflow.h"
 #include "phenomena/common/limits.h"
 #include "phenomena/common/region.h"
+#include "phenomena/common/reseed.h"
 #include "phenomena/common/volume_source.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/object.h"
@@ -51,6 +59,7 @@ struct HybridSettings {
   std::int64_t seed = 1;
   std::map<std::string, double> attributes;  ///< more float channels of particles, and their defaults
   bool rest = false;                         ///< particles remember where they were born
+  std::optional<ReseedSettings> reseed;      ///< particles per cell, inside; not looked at where not given
 };
 
 /// What else is known about liquid that is put into a Hybrid Object.
@@ -58,12 +67,17 @@ struct Pour {
   double age = 0;
   std::function<bool(const Vec3d&)> also = {};    ///< places that are taken; all if not given
   std::map<std::string, double> attributes = {};  ///< instead of the Object's defaults
+  const Inflow* inflow = nullptr;                 ///< whose region is filled; others keep out of it
+  Pose pose = {};                                 ///< of the region
 };
 
 class FarFromSolids;
+struct SolidsNearby;
 
-class HybridObject final : public Object, public ForceTarget, public VolumeSource {
+class HybridObject final : public Object, public ForceTarget, public VolumeSource, public DerivedSource {
  public:
+  static constexpr int padding = 1;  ///< layers of empty buckets around the liquid
+
   HybridObject(std::string path, const HybridSettings& settings, const Partition& partition);
 
   void plan(TaskList& tasks) override;
@@ -73,11 +87,13 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::size_t forecast_bytes(const Comm& comm) const override;
   ParticleSystem* particles() override { return &particles_; }
   std::vector<VolumeDescription> volumes() override;
+  void want_volume(const std::string& name) override;
+  bool derive(std::string_view name, Asked when) override;
 
   void add_force(std::unique_ptr<Force> force) override { forces_.push_back(std::move(force)); }
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
   Status set_limits(const Limits& limits);
-  /// A material that solves on the grid adds its tasks' names here, so that `explain` and statistics know.
+  /// Announces particles that will certainly exist, for the forecast of memory.
   void expect(double count) { expected_ += count; }
 
   const HybridSettings& settings() const { return s_; }
@@ -90,16 +106,22 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   const SolidGrid& solids() const { return solids_; }
   SolidChannels solid_channels() const { return {grid::solid_distance, grid::open_area, grid::solid_velocity}; }
   double particles_per_cell() const { return std::pow(s_.particles_per_axis, 3); }
-  /// Volume that the particles take up over what they should: 0.01 is one per cent more. Set by the pressure.
+  /// Volume that the particles take up over what they should: 0.01 is one per cent more. 0 where too little liquid has
+  /// an inside for the pressure to tell.
   double volume_drift = 0;
+  /// Takes what the pressure has found.
+  void measured(const Crowding& crowding);
+  /// Regions in which continuous sources say how liquid moves.
+  Inflows& inflows() { return inflows_; }
   /// Where the scratch of solves and transfers is kept between substeps.
   BufferPool& memory() { return memory_; }
   /// Pressure channel to pascals: density Δx / dt of the step it was solved in.
   double pressure_scale() const { return pressure_dt_ > 0 ? s_.density * spacing() / pressure_dt_ : 0; }
   /// The dt of the solve that the pressure channel comes from; 0 before the first.
   double& pressure_dt() { return pressure_dt_; }
-  /// Walls stop all of a liquid's velocity, not only the part towards them.
-  bool no_slip = false;
+  /// Solids that stop all of a liquid's velocity, not only the part towards them: colliders by number, then the limits;
+  /// empty where none does.
+  std::vector<std::uint8_t> sticking;
   /// Colliders are asked about every particle, also where the grid's distances say that none is near; for tests.
   bool ask_about_all = false;
   /// A pressure acts on it.
@@ -108,6 +130,9 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   /// Fills a region with liquid that moves with `velocity(x)`; returns how many particles. Collective.
   std::int64_t fill(Exec& exec, const Region& region, const SeedSettings& seeding,
                     FunctionRef<Vec3d(const Vec3d&)> velocity, const Pour& pour = {});
+  /// Puts particles at given places, moving with `velocity` and what the points' `v` says; `pscale` decides their mass.
+  /// Returns the mass of those that are not in a solid or beyond the limits. Collective.
+  double fill(Exec& exec, const PointSet& points, const Vec3d& velocity, const Pour& pour = {});
   /// Fails, with a remedy, for an attribute that the Object does not declare.
   Status check_attributes(const std::map<std::string, double>& attributes) const;
   SeedSettings seeding() const;
@@ -123,8 +148,13 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::function<bool(const StepContext&)> stiff;
   /// Full name of the task that lets the pressure act for the first time; empty where there is no pressure.
   std::string first_pressure;
-  /// Removes the marked particles and books them.
-  Status drop_marked(Exec& exec, std::int64_t marked);
+  /// Removes the particles of a part of space, counts them, and adds their mass to `removed`. Collective.
+  Status take_out(Exec& exec, const Box& reach, FunctionRef<bool(const Vec3d&)> gone, double& removed);
+  /// Names what adds to the liquid or takes from it, and where its mass is counted; told in the statistics.
+  void book_added(std::string name, const double& mass) { added_.emplace_back(std::move(name), &mass); }
+  void book_removed(std::string name, const double& mass) { removed_by_.emplace_back(std::move(name), &mass); }
+  /// Particles may have different masses.
+  bool uneven = false;
 
  private:
   Status sort(StepContext& c);
@@ -135,15 +165,25 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   Status update_solids(StepContext& c);
   Status update_surface(StepContext& c);
   Status extend(StepContext& c);
+  Status close_inflows(StepContext& c);
   Status extend_velocity(StepContext& c);
   Status to_particles(StepContext& c);
   Status move(StepContext& c);
   Status remove(StepContext& c);
+  void plan_reseeding(TaskList& tasks);
+  Status reseed(StepContext& c);
+  Status settle(StepContext& c);
   Status show_first_frame(StepContext& c);
+  std::vector<ChannelAccess> force_accesses();
+  void declare_derived_cells(std::string_view name);
+  void offer_derived(std::vector<VolumeDescription>& volumes);
+  void plan_derived(TaskList& tasks);
+  Status update_derived(StepContext& c);
   TransferChannels transfer_channels() const;
   struct Closeness {
     const FarFromSolids& far;
-    const float* nodes;  // solid distances of the bucket
+    const float* nodes;                         // solid distances of the bucket
+    FunctionRef<const SolidsNearby&()> nearby;  // and around it
   };
   void collide(const StepContext& c, const Bucket& bucket, const Closeness& closeness, std::size_t count,
                const float* const from[3], float* const to[3], float* const velocity[3]) const;
@@ -159,10 +199,18 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   SolidGrid solids_;
   BufferPool memory_;
   std::vector<std::unique_ptr<Force>> forces_;
+  FaceAttributes face_attributes_;  // that forces read
+  std::map<std::string, Asked, std::less<>> derived_;
+  std::set<std::string, std::less<>> derived_volumes_;
   std::vector<const Collider*> colliders_;
   const Limits* limits_ = nullptr;
+  Inflows inflows_;
   std::vector<std::string> pours_, drains_, solves_before_pressure_;
   std::int64_t next_id_ = 0, removed_ = 0;
+  std::vector<std::pair<std::string, const double*>> added_, removed_by_;
+  double left_ = 0;           // mass that left through the limits
+  double inside_cells_ = -1;  // in which the volume was measured; -1 before the first solve
+  bool reseeded_ = false;     // in this substep
   double pressure_dt_ = 0, max_speed_ = 0, solid_speed_ = 0, expected_ = 0;
 };
 

@@ -2,77 +2,20 @@
 #include "phenomena/common/points_output.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
-#include "domain/for_each_bucket.h"
 #include "io/frame_path.h"
 #include "io/vdb.h"
+#include "phenomena/common/derived_channels.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/model/object.h"
+#include "pipeline/model/particle_points.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
 
 namespace aegir {
 namespace {
-
-PointAttribute::Type attribute_type(const ChannelInfo& c) {
-  if (c.components == 3) return PointAttribute::vec3f;
-  switch (c.scalar) {
-    case Scalar::f32:
-      return PointAttribute::float32;
-    case Scalar::f64:
-      return PointAttribute::float64;
-    case Scalar::i32:
-      return PointAttribute::int32;
-    case Scalar::i64:
-      return PointAttribute::int64;
-  }
-  return PointAttribute::float32;
-}
-
-/// This rank's particles in world space.
-PointSet local_points(const ParticleSystem& system, const std::vector<std::string>& attributes) {
-  PointSet points;
-  points.position.resize(system.size());
-  const auto position = system.read(particle::position);
-  for (int b = 0; b < system.topology().local_count(); ++b) {
-    const auto p = position(b);
-    for (std::size_t i = 0; i < p.count; ++i) points.position[system.first(b) + i] = system.world(b, p[i]);
-  }
-  for (const std::string& name : attributes) {
-    const ParticleStore& store = system.store(name);
-    PointAttribute& a = points.add(name, attribute_type(store.info));
-    const std::size_t width = scalar_size(store.info.scalar), stride = PointAttribute::size_of(a.type);
-    for (std::size_t p = 0; p < store.planes.size(); ++p) {
-      const std::byte* from = store.planes[p].data();
-      std::byte* to = a.data.data() + p * width;
-      for (std::size_t i = 0; i < points.size(); ++i) std::memcpy(to + i * stride, from + i * width, width);
-    }
-  }
-  return points;
-}
-
-/// All ranks' particles on rank 0, in rank order, which is curve order.
-PointSet gather(PointSet mine, Comm& comm) {
-  if (comm.size() == 1) return mine;
-  const auto append = [&](auto& whole, const Bytes& bytes) {
-    const std::size_t before = whole.size();
-    whole.resize(before + bytes.size() / sizeof(whole[0]));
-    if (!bytes.empty()) std::memcpy(whole.data() + before, bytes.data(), bytes.size());
-  };
-  PointSet all;
-  Bytes packed(mine.position.size() * sizeof(Vec3d));
-  if (!packed.empty()) std::memcpy(packed.data(), mine.position.data(), packed.size());
-  for (const Bytes& b : comm.gather(std::move(packed))) append(all.position, b);
-  for (PointAttribute& a : mine.attributes) {
-    PointAttribute whole{a.name, a.type, {}};
-    for (const Bytes& b : comm.gather(std::move(a.data))) append(whole.data, b);
-    all.attributes.push_back(std::move(whole));
-  }
-  return all;
-}
 
 struct PointsSettings {
   ObjectList objects;
@@ -105,7 +48,7 @@ class PointsOperator final : public Operator {
     std::vector<std::string> names;
     for (const std::string& a : s_.attributes)
       if (system.has(a) && a != particle::position.name) names.push_back(a);
-    PointSet points = gather(local_points(system, names), c.exec.comm);
+    PointSet points = gather_points(system, names, c.exec.comm);
     Status status;
     if (c.exec.comm.root()) {
       const std::string path = cache_path(c.output_directory, object.path(), CacheKind::points, c.frame);
@@ -132,7 +75,14 @@ class PointsOutput final : public Behavior {
         "OpenVDB points of particle Objects, one file per Object and frame: `<object>/<object>.points.<frame>.vdb`.",
         "Positions keep the bits of the simulation; `v` is in metres per second, `pscale` is the radius in metres, "
         "`id` never changes. Attributes that an Object\n"
-        "does not have are left out."};
+        "does not have are left out. A `hybrid` works these out when they are asked for, as they are where a particle "
+        "was when the frame's last substep began:\n\n"
+        "- `surface_distance`: m to the surface, negative inside; at most three cells\n"
+        "- `density`: kg/m³, mass over the volume that the surface encloses, in the 27 cells around\n"
+        "- `vorticity`: 1/s, the curl of the velocity\n"
+        "- `pressure_gradient`: Pa/m; 0 in drops that no pressure holds\n"
+        "- `neighbours`: how many other particles are within one cell size\n"
+        "- `travelled`: m, length of the way since birth"};
   }
   static void describe(Schema<Settings>& s) {
     s.field("objects", &Settings::objects).doc("Objects to write; all with particles if not given.");
@@ -148,22 +98,22 @@ class PointsOutput final : public Behavior {
   explicit PointsOutput(Scoped<Settings> s) : settings_(std::move(s)) {}
 
   Status create_actions(Builder& build) override {
-    std::vector<Object*> chosen;
+    std::vector<Object*> all, chosen;
     std::vector<std::string> known;
     for (Object* o : build.objects())
-      if (o->particles()) known.push_back(o->path());
+      if (o->particles()) all.push_back(o), known.push_back(o->path());
     const auto& names = settings_.base.objects.names;
     for (const std::string& name : names)
-      if (std::none_of(known.begin(), known.end(),
-                       [&](const std::string& k) { return k == name || k.ends_with("/" + name); }))
+      if (std::none_of(all.begin(), all.end(), [&](const Object* o) { return o->named(name); }))
         return usage_error(settings_.base.objects.where, "there is no Object '{}' with particles{}", name,
                            suggestion(name, known));
-    for (Object* o : build.objects())
-      if (o->particles() && (names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) {
-                               return o->path() == n || o->path().ends_with("/" + n);
-                             })))
+    for (Object* o : all)
+      if (names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) { return o->named(n); }))
         chosen.push_back(o);
     if (chosen.empty()) return build.switch_off("no Object has particles"), Status();
+    for (Object* o : chosen)
+      if (auto* source = dynamic_cast<DerivedSource*>(o))
+        for (const std::string& name : settings_.base.attributes) source->derive(name, Asked::frame_end);
     build.add(std::make_unique<PointsOperator>(build.path(), std::move(chosen), settings_.base));
     return {};
   }

@@ -26,6 +26,7 @@ struct PressureSettings {
   int max_iterations = 100;
   bool density_correction = true;
   double correction_time = 0.2;
+  bool operator==(const PressureSettings&) const = default;
 };
 
 constexpr float no_bound = -1e38f;
@@ -42,18 +43,17 @@ constexpr CellChannel<double> first_pressure{"first_pressure", unit::metre_per_s
 /// (h: depth of the liquid) is more than all of its true velocity.
 class PressureOperator final : public Operator {
  public:
-  PressureOperator(std::string behavior, HybridObject& object, const PressureSettings& settings)
-      : Operator(std::move(behavior)), object_(object), s_(settings) {
+  PressureOperator(std::string behavior, HybridObject& object, const Scoped<PressureSettings>& settings)
+      : Operator(std::move(behavior)), object_(object), all_(settings), s_(settings.of(object.path())) {
     object.grid().declare(grid::divergence);
     object.grid().declare(grid::pressure);
-    if (s_.solids == SolidContact::separating) object.grid().declare(least_pressure);
     object.has_pressure = true;
     object.first_pressure = this->behavior() + ":first pressure of " + object.path();
-    object.no_slip |= s_.solids == SolidContact::no_slip;
   }
 
   void plan(TaskList& tasks) override {
     const std::string& o = object_.path();
+    list_contacts();
     std::vector<ChannelAccess> accesses{reads(o, "vel", 1),
                                         writes(o, "vel"),
                                         writes(o, "face_mass"),
@@ -66,8 +66,12 @@ class PressureOperator final : public Operator {
                                         reads(o, "pressure", 4),
                                         reads(o, "solid_distance", 1),
                                         reads(o, "cell_fill", 1),
-                                        reads(o, "cell_room", 1)};
-    if (s_.solids == SolidContact::separating) accesses.push_back(writes(o, least_pressure.name));
+                                        reads(o, "cell_room", 1),
+                                        reads(o, "surface_crowding", 1)};
+    if (any(SolidContact::separating)) {
+      object_.grid().declare(least_pressure);
+      accesses.push_back(writes(o, least_pressure.name));
+    }
     if (object_.stiff) {
       object_.grid().declare(first_pressure);
       accesses.push_back(writes(o, first_pressure.name)), accesses.push_back(reads(o, first_pressure.name));
@@ -94,12 +98,34 @@ class PressureOperator final : public Operator {
                                                grid::pressure};
   static constexpr PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
 
+  /// What the liquid does at each solid: as `overrides` of the collider or domain say, or else as for the liquid.
+  void list_contacts() {
+    const auto contact = [&](const std::string& solid) {
+      const PressureSettings& own = all_.of(solid);
+      return &own == &all_.base ? s_.solids : own.solids;
+    };
+    contacts_.clear();
+    for (const Collider* c : object_.colliders()) contacts_.push_back(contact(c->path()));
+    if (object_.limits()) contacts_.push_back(contact(object_.limits()->path()));
+    object_.sticking = those(SolidContact::no_slip);
+    rubbing_ = those(SolidContact::friction);
+  }
+  bool any(SolidContact kind) const { return std::find(contacts_.begin(), contacts_.end(), kind) != contacts_.end(); }
+  /// Which solids are of a kind; empty if none is.
+  std::vector<std::uint8_t> those(SolidContact kind) const {
+    std::vector<std::uint8_t> is;
+    if (any(kind))
+      for (const SolidContact c : contacts_) is.push_back(c == kind);
+    return is;
+  }
+
   /// Lets the pressure act before a stiff material does.
   Status balance(StepContext& c) {
     balanced_ = object_.stiff(c);
     if (!balanced_) return {};
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
+    if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
     follow_dt(c);
     if (Status ok = note(c, solve(c.exec), " first pressure"); !ok) return ok;
     subtract_gradient(c.exec, grid, channels);
@@ -116,15 +142,16 @@ class PressureOperator final : public Operator {
   Status project(StepContext& c) {
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
+    if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
     // Crowding is spread over several substeps, or the correction would overshoot.
     const double correction_time = std::max(s_.correction_time, 8 * c.dt);
-    const double crowding = spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
-                                          s_.density_correction ? object_.spacing() / correction_time : 0.0,
-                                          1 / (1 + object_.volume_drift));
-    object_.volume_drift = 1 / crowding - 1;
+    const Crowding crowding = spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
+                                            s_.density_correction ? object_.spacing() / correction_time : 0.0,
+                                            1 / (1 + object_.volume_drift), &object_.solids());
+    object_.measured(crowding);
     if (!balanced_) follow_dt(c);
     SolveReport report;
-    if (s_.solids == SolidContact::separating) {
+    if (any(SolidContact::separating)) {
       bound_by_solids(c.exec);
       report = solve_lcp(c.exec, grid, system, least_pressure,
                          {.tolerance = std::max(s_.tolerance, 1e-4), .memory = &object_.memory()});
@@ -140,10 +167,10 @@ class PressureOperator final : public Operator {
             for (int i = 0; i < bucket_cells; ++i) p[i] += first[i];
           },
           grid.write(grid::pressure), grid.read(first_pressure));
-    if (s_.solids != SolidContact::friction) return {};
+    if (rubbing_.empty()) return {};
     // The channel is p dt / (ρ Δx) already: with dt = Δx and ρ = 1 friction takes it as it is.
     wall_friction(c.exec, grid, object_.solids(), {grid::velocity, object_.solid_channels(), grid::pressure},
-                  {.dt = object_.spacing(), .density = 1});
+                  {.dt = object_.spacing(), .density = 1, .rubs = rubbing_});
     return {};
   }
 
@@ -178,11 +205,16 @@ class PressureOperator final : public Operator {
         object_.grid().write(grid::pressure));
   }
 
-  /// Where a cell touches a solid its pressure may not pull.
+  /// Where a cell touches a solid that lets go its pressure may not pull.
   void bound_by_solids(Exec& exec) {
+    const SolidGrid& solids = object_.solids();
+    const auto lets_go = [&](int bucket, int cell) {
+      const int nearest = solids.nearest(bucket, cell);
+      return nearest >= 0 && contacts_[static_cast<std::size_t>(nearest)] == SolidContact::separating;
+    };
     for_each_bucket(
         exec, "bound pressure", object_.grid().topology(),
-        [](const Bucket&, auto& area, auto& bound) {
+        [&](const Bucket& bucket, auto& area, auto& bound) {
           for (int i = 0; i < bucket_size; ++i)
             for (int j = 0; j < bucket_size; ++j) {
               float least[bucket_size];
@@ -191,7 +223,8 @@ class PressureOperator final : public Operator {
                 const auto low = area[a].line(i, j), high = area[a].upper(i, j);
                 for (int k = 0; k < bucket_size; ++k) least[k] = std::min({least[k], low[k], high[k]});
               }
-              for (int k = 0; k < bucket_size; ++k) bound(i, j, k) = least[k] < 1 ? 0.0f : no_bound;
+              for (int k = 0; k < bucket_size; ++k)
+                bound(i, j, k) = least[k] < 1 && lets_go(bucket.index, cell_offset(i, j, k)) ? 0.0f : no_bound;
             }
         },
         read_upper(object_.grid(), grid::open_area), object_.grid().overwrite(least_pressure));
@@ -206,7 +239,10 @@ class PressureOperator final : public Operator {
   }
 
   HybridObject& object_;
+  Scoped<PressureSettings> all_;
   PressureSettings s_;
+  std::vector<SolidContact> contacts_;  // colliders, then the limits
+  std::vector<std::uint8_t> rubbing_;
   bool balanced_ = false;  // the pressure has acted once in this substep
 };
 
@@ -223,7 +259,9 @@ class Pressure final : public Behavior {
             "of `tolerance`. Together with a thick `viscosity` it is solved twice: before it, so that viscosity holds "
             "against the gradient of pressure, and after it.\n\n"
             "`separating` lets liquid leave solids: pressure at solids pushes, never pulls. It is a linear "
-            "complementarity problem and costs more."};
+            "complementarity problem and costs more.\n\n"
+            "`overrides` of a collider or of the domain say what liquid does there: `overrides: {statue: {solids: "
+            "no_slip}}`. Faces take what is said of the solid that is nearest to them."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("solids", &Settings::solids)
@@ -255,13 +293,29 @@ class Pressure final : public Behavior {
   Status create_actions(Builder& build) override {
     int acting = 0;
     for (Object* o : build.objects())
-      if (auto* hybrid = dynamic_cast<HybridObject*>(o))
-        build.add(std::make_unique<PressureOperator>(build.path(), *hybrid, settings_.of(o->path()))), ++acting;
+      if (auto* hybrid = dynamic_cast<HybridObject*>(o)) {
+        if (Status ok = check_overrides(build, *hybrid); !ok) return ok;
+        build.add(std::make_unique<PressureOperator>(build.path(), *hybrid, settings_)), ++acting;
+      }
     if (!acting) build.switch_off("no liquid in its group");
     return {};
   }
 
  private:
+  /// What is said of a solid can only be what liquid does there.
+  Status check_overrides(Builder& build, const HybridObject& hybrid) const {
+    for (const Object* o : build.objects_acting_on(hybrid)) {
+      if (!dynamic_cast<const Collider*>(o) && !dynamic_cast<const Limits*>(o)) continue;
+      Settings own = settings_.of(o->path());
+      own.solids = settings_.base.solids;
+      if (!(own == settings_.base))
+        return usage_error(build.where(),
+                           "'overrides' of '{}' for the solid '{}' can only say 'solids'; the rest belongs to liquids",
+                           build.path(), o->path());
+    }
+    return {};
+  }
+
   Scoped<Settings> settings_;
 };
 

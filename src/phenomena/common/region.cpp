@@ -45,6 +45,40 @@ Region both(Region a, Region b) {
   return r;
 }
 
+Box moved(const Box& box, const Pose& pose) {
+  Box r;
+  for (int c = 0; c < 8; ++c)
+    r.add(pose.apply({c & 1 ? box.max.x : box.min.x, c & 2 ? box.max.y : box.min.y, c & 4 ? box.max.z : box.min.z}));
+  return r;
+}
+
+double projected_area(const Region& region, const Vec3d& along) {
+  if (region.bounds.empty() || !(length(along) > 0)) return 0;
+  const Vec3d d = normalized(along), helper = std::abs(d.x) < 0.6 ? Vec3d{1, 0, 0} : Vec3d{0, 1, 0};
+  const Vec3d u = normalized(cross(d, helper)), v = cross(d, u), center = region.bounds.center();
+  // The shadow of the bounds, and their depth.
+  const auto half = [size = region.bounds.size()](const Vec3d& axis) {
+    return 0.5 * (std::abs(axis.x) * size.x + std::abs(axis.y) * size.y + std::abs(axis.z) * size.z);
+  };
+  const double width = half(u), height = half(v), depth = half(d);
+  constexpr int lines = 96, steps = 96;
+  std::int64_t entries = 0;
+  for (int i = 0; i < lines; ++i)
+    for (int j = 0; j < lines; ++j) {
+      const Random draw(1, static_cast<std::uint64_t>(i * lines + j), 0, Purpose::seeding);
+      const Vec3d line = center + u * (width * (2 * (i + draw.uniform(0)) / lines - 1)) +
+                         v * (height * (2 * (j + draw.uniform(1)) / lines - 1));
+      bool inside = false;
+      for (int k = 0; k < steps; ++k) {
+        const Vec3d x = line + d * (depth * (2 * (k + 0.5) / steps - 1));
+        const bool now = region.bounds.contains(x) && region.distance(x, depth) < 0;
+        entries += now && !inside;
+        inside = now;
+      }
+    }
+  return static_cast<double>(entries) * (2 * width / lines) * (2 * height / lines);
+}
+
 namespace {
 
 /// Lattice points of one bucket, tested and moved into place.
@@ -66,9 +100,9 @@ class Lattice {
   void fill(const Vec3i& bucket, std::vector<Vec3d>& out) const {
     const Vec3d low = origin_ + Vec3d(bucket) * bucket_width();
     const double half_diagonal = bucket_width() * 0.8661;
-    const double at_center = region_.distance(low + Vec3d(0.5 * bucket_width()), half_diagonal + step_);
-    if (at_center > half_diagonal) return;
-    const bool deep = at_center < -half_diagonal - step_;
+    const double at_center = region_.distance(low + Vec3d(0.5 * bucket_width()), half_diagonal + 2 * step_);
+    if (at_center > half_diagonal + (s_.stagger >= 0 ? step_ : 0.0)) return;
+    const bool deep = at_center < -half_diagonal - 2 * step_;
     for (int i = 0; i < side_; ++i)
       for (int j = 0; j < side_; ++j)
         for (int k = 0; k < side_; ++k)
@@ -76,13 +110,17 @@ class Lattice {
   }
 
  private:
-  std::optional<Vec3d> place(const Vec3i& index, bool deep) const {
+  Random draw_at(const Vec3i& index, std::uint64_t what) const {
     const auto bits = [](std::int32_t v) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(v)); };
-    const Random draw(static_cast<std::uint64_t>(s_.seed), mix(bits(index.x) | bits(index.y) << 32) ^ bits(index.z), 0,
-                      Purpose::seeding);
+    return {static_cast<std::uint64_t>(s_.seed), mix(bits(index.x) | bits(index.y) << 32) ^ bits(index.z), what,
+            Purpose::seeding};
+  }
+  std::optional<Vec3d> place(const Vec3i& index, bool deep) const {
+    const Random draw = draw_at(index, 0);
     Vec3d x;
     for (int a = 0; a < 3; ++a)
       x[a] = origin_[a] + (index[a] + 0.5 + s_.jitter * (draw.uniform(static_cast<std::uint32_t>(a)) - 0.5)) * step_;
+    if (s_.stagger >= 0) x += staggered(index) * step_;
     if (!region_.bounds.contains(x)) return {};
     if (deep) return x;
     const double d = region_.distance(x, 2 * step_);
@@ -92,6 +130,22 @@ class Lattice {
       if (region_.bounds.contains(moved)) x = moved;
     }
     return x;
+  }
+  /// Columns along the flow are shifted by a random phase; layers across it by the fractions of two irrational numbers
+  /// (Roberts' sequence: powers of the plastic number), so that the edges of the region cut as much from each layer as
+  /// is theirs on average.
+  Vec3d staggered(const Vec3i& index) const {
+    constexpr double irrational[2] = {0.7548776662466927, 0.5698402909980532};
+    const int along = s_.stagger;
+    Vec3i column = index;
+    column[along] = 0;
+    Vec3d shift;
+    shift[along] = draw_at(column, 1).uniform(0) - 0.5;
+    for (int n = 0; n < 2; ++n) {
+      const double layers = index[along] * irrational[n];
+      shift[(along + 1 + n) % 3] = layers - std::floor(layers) - 0.5;
+    }
+    return shift;
   }
   Vec3d gradient(const Vec3d& x) const {
     const double e = 0.01 * step_;
@@ -119,10 +173,11 @@ std::int64_t seed(Exec& exec, const Partition& partition, const Region& region, 
   if (region.bounds.empty()) return 0;
   const Lattice lattice(region, settings, keep);
   const double width = lattice.bucket_width();
+  const double beyond = settings.stagger >= 0 ? 0.5 * settings.spacing / settings.per_axis : 0.0;
   Vec3i low, high;
   for (int a = 0; a < 3; ++a) {
-    low[a] = static_cast<int>(std::floor((region.bounds.min[a] - lattice.origin()[a]) / width));
-    high[a] = static_cast<int>(std::floor((region.bounds.max[a] - lattice.origin()[a]) / width));
+    low[a] = static_cast<int>(std::floor((region.bounds.min[a] - beyond - lattice.origin()[a]) / width));
+    high[a] = static_cast<int>(std::floor((region.bounds.max[a] + beyond - lattice.origin()[a]) / width));
   }
   std::vector<BucketKey> keys;
   for (int i = low.x; i <= high.x; ++i)

@@ -6,7 +6,8 @@
 // Particles stand on a lattice of `per_axis` per cell and axis, each jittered inside its own share of the cell
 // (stratified). Those next to the region's surface are put exactly half a particle spacing inside it, as Zhu 2005
 // (thesis, §3.2) does with the grid's spacing, so that the first surface is smooth. Where the region has a level, the
-// lattice hangs from it: a flat surface is flat wherever it lies between two cells.
+// lattice hangs from it: a flat surface is flat wherever it lies between two cells. Columns and layers of a lattice
+// that flows in are staggered: its layers would enter one by one, and be seen as discs where the stream is stretched.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include "base/function_ref.h"
 #include "domain/exec.h"
 #include "domain/grid/partition.h"
+#include "geometry/motion.h"
 #include "geometry/shapes.h"
 #include "geometry/surface.h"
 #include "io/vdb_volumes.h"
@@ -38,6 +40,10 @@ Region inside(std::shared_ptr<const Surface> surface);
 Region inside(std::shared_ptr<const VolumeField> level_set);
 /// What is in both.
 Region both(Region a, Region b);
+/// A box around a box that has moved.
+Box moved(const Box& box, const Pose& pose);
+/// Area of a region seen along a direction, to a few parts in a thousand: random lines, counted where they enter.
+double projected_area(const Region& region, const Vec3d& along);
 
 struct SeedSettings {
   double spacing = 0.1;  ///< cell
@@ -46,6 +52,7 @@ struct SeedSettings {
   std::int64_t seed = 1;
   Vec3d offset{};              ///< of the lattice, m; a lattice that moves with an inflow
   bool smooth_surface = true;  ///< whether particles next to the surface are put in line with it
+  int stagger = -1;            ///< axis of a flow: columns along it and layers across it are shifted; -1: none
 };
 
 /// Particles of some buckets, in order; `first` is the number of the first one among all of all ranks.

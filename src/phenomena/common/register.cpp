@@ -21,6 +21,7 @@ void register_common(Catalog& catalog) {
   register_hybrid(catalog);
   register_limits(catalog);
   register_source(catalog);
+  register_sink(catalog);
   register_pressure(catalog);
   register_forces(catalog);
   register_force_field(catalog);

@@ -5,5 +5,6 @@ namespace aegir {
 
 class Catalog;
 void register_source(Catalog& catalog);
+void register_sink(Catalog& catalog);
 
 }  // namespace aegir

@@ -34,6 +34,8 @@ class VolumeSource {
   virtual ~VolumeSource() = default;
   /// Everything on offer; names and channels stay the same for the whole run, scale and background may change.
   virtual std::vector<VolumeDescription> volumes() = 0;
+  /// Says that a volume on offer will be looked at; one that is worked out on demand exists only then.
+  virtual void want_volume(const std::string&) {}
 };
 
 }  // namespace aegir

@@ -124,11 +124,6 @@ bool wanted(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// Whether a name in a setup means an Object: its path, or the end of it.
-bool means(const std::string& name, const Object& object) {
-  return object.path() == name || object.path().ends_with("/" + name);
-}
-
 class VolumesOperator final : public Operator {
  public:
   VolumesOperator(std::string behavior, std::vector<Object*> objects, VolumesSettings settings)
@@ -176,12 +171,15 @@ class VolumesOutput final : public Behavior {
  public:
   using Settings = VolumesSettings;
   static TypeInfo info() {
-    return {"volumes", Category::output, "Volumes",
-            "OpenVDB volumes of Objects that have a grid, one file per Object and frame: "
-            "`<object>/<object>.volumes.<frame>.vdb`.",
-            "`surface` is a level set in metres, negative inside; `vel` is staggered, in metres per second. Scale, "
-            "place and class of every grid are those\nthat Houdini and Blender expect. Buckets that hold nothing but "
-            "the background are left out, and fields that an Object does not have."};
+    return {
+        "volumes", Category::output, "Volumes",
+        "OpenVDB volumes of Objects that have a grid, one file per Object and frame: "
+        "`<object>/<object>.volumes.<frame>.vdb`.",
+        "`surface` is a level set in metres, negative inside; `vel` is staggered, in metres per second. Scale, "
+        "place and class of every grid are those\nthat Houdini and Blender expect. Buckets that hold nothing but "
+        "the background are left out, and fields that an Object does not have.\n\nBeside "
+        "`surface`, `vel`, `pressure` and `solid` a `hybrid` works out on its cells, when asked: `vorticity` (1/s), "
+        "`pressure_gradient` (Pa/m) and `density` (kg/m³); see `points`."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("objects", &Settings::objects).doc("Objects to write; all that offer volumes if not given.");
@@ -212,12 +210,12 @@ class VolumesOutput final : public Behavior {
         words.push_back(o->path());
       }
     for (const std::string& name : s.objects.names)
-      if (std::none_of(known.begin(), known.end(), [&](const Object* o) { return means(name, *o); }))
+      if (std::none_of(known.begin(), known.end(), [&](const Object* o) { return o->named(name); }))
         return usage_error(s.objects.where, "there is no Object '{}' with volumes{}", name, suggestion(name, words));
     std::set<std::string> offered;
     for (Object* o : known)
       if (s.objects.empty() || std::any_of(s.objects.names.begin(), s.objects.names.end(),
-                                           [&](const std::string& name) { return means(name, *o); })) {
+                                           [&](const std::string& name) { return o->named(name); })) {
         chosen.push_back(o);
         for (const VolumeDescription& d : dynamic_cast<VolumeSource&>(*o).volumes()) offered.insert(d.name);
       }
@@ -227,6 +225,8 @@ class VolumesOutput final : public Behavior {
       if (!offered.count(field))
         return usage_error(build.where(), "no Object offers a volume '{}'; there are {}{}", field,
                            fmt::join(names, ", "), suggestion(field, names));
+    for (Object* o : chosen)
+      for (const std::string& field : s.fields) dynamic_cast<VolumeSource&>(*o).want_volume(field);
     build.add(std::make_unique<VolumesOperator>(build.path(), std::move(chosen), s));
     return {};
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ObjectAudit {
   double kinetic_energy = 0, potential_energy = 0;
   double max_speed = 0;
   std::vector<std::pair<const char*, double>> more;  ///< what only some Objects know: "volume_drift", "removed"
+  /// Mass in kg that each Behavior has put in or taken out since the start, by its path.
+  std::vector<std::pair<std::string, double>> added, removed;
   std::string not_finite;  ///< name of a channel that holds NaN or infinity; empty if all is well
 };
 
@@ -33,6 +36,11 @@ class Object {
 
   /// Names from the root: "bulk/water".
   const std::string& path() const { return path_; }
+  /// Whether a name in a setup means this Object: its path, or the end of it.
+  bool named(std::string_view name) const {
+    return path_ == name ||
+           (path_.size() > name.size() && path_.ends_with(name) && path_[path_.size() - name.size() - 1] == '/');
+  }
   /// Everything a resumed run needs of this Object.
   StateTree& state() { return state_; }
 

@@ -248,9 +248,8 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
     }
   for (const Leaf& l : leaves)
     for (const auto& [object, where] : l.node->overrides)
-      if (std::none_of(impl->objects.begin(), impl->objects.end(), [&object = object](const auto& o) {
-            return o->path() == object || o->path().ends_with("/" + object);
-          }))
+      if (std::none_of(impl->objects.begin(), impl->objects.end(),
+                       [&object = object](const auto& o) { return o->named(object); }))
         messages.errors.push_back(
             usage_error(where, "'overrides' of '{}' names '{}', but there is no such Object", l.node->path, object));
   if (!messages.ok()) return messages.errors.front();
@@ -313,6 +312,7 @@ Result<StepReport> Simulation::advance() {
   report.dt = share / s.setup.timeline.fps;
   StepContext context = s.context(report.dt, report.warnings, report.solves);
   context.cap_reached = capped && std::exchange(s.capped_frame, context.frame) != context.frame;
+  context.last_substep = last;
   report.frame = context.frame;
   report.substep = context.substep;
   if (s.clock.substep == 0)

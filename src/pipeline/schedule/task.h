@@ -30,13 +30,14 @@ struct SolveRecord {
 /// When and with what a task runs.
 struct StepContext {
   Exec& exec;
-  int frame = 0;             ///< the frame being computed
-  int substep = 0;           ///< from 0 inside the frame
-  std::uint64_t step = 0;    ///< counts substeps since the start of the run
-  double time = 0;           ///< at the substep's begin; tasks of `audit` and later see its end
-  double dt = 0;             ///< 0 while the first frame is made
-  bool first_frame = false;  ///< the state at t = 0 is being made
-  double frame_time = 0;     ///< time as a fractional frame number, for keyframes
+  int frame = 0;              ///< the frame being computed
+  int substep = 0;            ///< from 0 inside the frame
+  std::uint64_t step = 0;     ///< counts substeps since the start of the run
+  double time = 0;            ///< at the substep's begin; tasks of `audit` and later see its end
+  double dt = 0;              ///< 0 while the first frame is made
+  bool first_frame = false;   ///< the state at t = 0 is being made
+  bool last_substep = false;  ///< a frame ends with this substep
+  double frame_time = 0;      ///< time as a fractional frame number, for keyframes
   double fps = 24;
   double cfl = 0;         ///< cells that things should move in a substep at most
   int most_substeps = 0;  ///< of a frame
