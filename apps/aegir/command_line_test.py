@@ -35,6 +35,25 @@ outputs:
   - points: cache
 """
 
+DAM = """aegir: 1
+timeline: {frames: [1, 2]}
+setup:
+  - gravity: earth
+  - domain: box
+    box: {min: [0, 0, 0], max: [0.8, 0.4, 0.4]}
+  - hybrid: water
+    voxel_size: 5 cm
+    fill: {shape: {kind: box, center: [0.2, 0.15, 0.2], size: [0.4, 0.3, 0.4]}}
+  - pressure: incompressible
+  - collider: post
+    shape: {kind: box, center: [0.6, 0.1, 0.2], size: [0.1, 0.2, 0.1]}
+outputs:
+  - points: cache
+  - volumes: fields
+  - surface: skin
+    mesh: ply
+"""
+
 
 def setup_text(first=1, last=8, every="2", rate=3000):
     return RAIN % (first, last, every, rate)
@@ -147,6 +166,71 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list((self.out / "preview").glob("preview.*.png"))), 3)
         self.assertTrue((self.out / "preview/contact_sheet.png").exists())
+        self.assertFalse((self.out / "preview/latest.png").exists())
+
+    def test_preview_shows_surfaces_slices_and_cameras(self):
+        self.setup_file.write_text(DAM)
+        self.assertEqual(self.run_setup().returncode, 0)
+        seen = {}
+        for name, words in {"auto": [], "water": ["--look", "water"], "matte": ["--look", "matte"],
+                            "particles": ["--look", "particles"], "eye": ["--eye", "2,1,2", "--target", "0.4,0.2,0.4"],
+                            "side": ["--from", "90,20"], "slice": ["--slice", "vel", "--axis", "y", "--at", "0.1"],
+                            "colour": ["--look", "particles", "--color", "pscale"]}.items():
+            done = self.aegir("preview", self.out, "--frames", "2:2", "--size", "160x90", "-o", self.folder / name, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            seen[name] = (self.folder / name / "preview.0002.png").read_bytes()
+        self.assertEqual(seen["auto"], seen["water"])
+        self.assertEqual(len(set(seen.values())), len(seen) - 1)
+        # A level set and a mesh by themselves; the picture does not depend on threads.
+        for file in ["skin.volumes.0002.vdb", "skin.mesh.0002.ply"]:
+            done = self.aegir("preview", self.out / "skin" / file, "--size", "160x90", "-o", self.folder / "single")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((self.folder / "single/preview.0002.png").exists())
+
+    def test_preview_says_what_is_wrong(self):
+        self.setup_file.write_text(DAM)
+        self.assertEqual(self.run_setup().returncode, 0)
+        for words, code, says in [(["--look", "shiny"], 2, "shiny"), (["--eye", "1,2,3"], 2, "--target"),
+                                  (["--eye", "1,2", "--target", "0,0,0"], 2, "--eye"), (["--color", "mood"], 2, "mood"),
+                                  (["--slice", "pressur"], 4, "there are 'surface', 'vel'"), (["--camera", "no.glb"], 4, "no.glb"),
+                                  (["--frames", "7:9"], 2, "nothing to draw")]:
+            if "--color" in words:
+                words = [*words, "--look", "particles"]
+            done = self.aegir("preview", self.out, "-o", self.folder / "never", *words)
+            self.assertEqual(done.returncode, code, (words, done.stderr))
+            self.assertIn(says, done.stderr)
+            self.assertFalse((self.folder / "never").exists(), words)
+        (self.folder / "text.vdb").write_text("nothing")
+        self.assertEqual(self.aegir("preview", "text.vdb").returncode, 4)
+
+    def test_run_with_preview_keeps_the_newest_picture(self):
+        self.assertEqual(self.run_setup("--frames", "1:2", "--preview").returncode, 0)
+        self.assertEqual([p.name for p in (self.out / "preview").iterdir()], ["latest.png"])
+        other = self.folder / "plain"
+        self.assertEqual(self.run_setup("--frames", "1:2", out=other).returncode, 0)
+        self.same(self.out, other)
+
+    def test_a_movie_is_made_where_there_is_ffmpeg(self):
+        self.assertEqual(self.run_setup("--frames", "1:3").returncode, 0)
+        tools = self.folder / "tools"
+        tools.mkdir()
+        without = self.aegir("preview", self.out, "--size", "64x36", env={**os.environ, "PATH": str(tools)})
+        self.assertEqual(without.returncode, 0, without.stderr)
+        self.assertIn("ffmpeg is not installed", without.stdout)
+        # A stand-in that looks at what it is given: the list names every picture, and the last word is the file.
+        program = tools / "ffmpeg"
+        program.write_text("#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = -i ] && list=$2; shift; done\n"
+                           "[ $(/bin/grep -c 'preview.000' \"$list\") = 3 ] && echo movie > \"$1\"\n")
+        program.chmod(0o755)
+        done = self.aegir("preview", self.out, "--size", "64x36", env={**os.environ, "PATH": str(tools)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.out / "preview/preview.mp4").read_text(), "movie\n")
+        self.assertEqual(sorted(p.name for p in (self.out / "preview").glob("*.list")), [])
+        program.write_text("#!/bin/sh\nexit 3\n")
+        (self.out / "preview/preview.mp4").unlink()
+        failed = self.aegir("preview", self.out, "--size", "64x36", env={**os.environ, "PATH": str(tools)})
+        self.assertIn("no movie", failed.stdout)
+        self.assertFalse((self.out / "preview/preview.mp4").exists())
 
     # ---- same bits ----
 

@@ -1,7 +1,5 @@
 #include "commands.h"
 
-#include <unistd.h>
-
 #include "console.h"
 #include "engine/build.h"
 #include "engine/catalog.h"
@@ -76,18 +74,6 @@ int info_command(const std::vector<std::string>& paths, bool hash) {
     print(hash ? *text + "  " + path + "\n" : *text);
   }
   return code;
-}
-
-int preview_command(const PictureOptions& options) {
-  const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-  const Result<PictureReport> report = make_pictures(options, [&](int done, int all) {
-    if (terminal) print(fmt::format("\r\033[Kdrawing   {} of {}", done, all));
-  });
-  if (terminal) print("\r\033[K");
-  if (!report) return report_error(report.error());
-  print(fmt::format("pictures  {} in {}\nsheet     {}\n", report->pictures,
-                    report->output.empty() ? "." : report->output, report->sheet));
-  return 0;
 }
 
 }  // namespace aegir

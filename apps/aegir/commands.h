@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/pictures.h"
+#include "engine/export.h"
 #include "engine/run.h"
 #include "parallel/comm.h"
 #include "run_display.h"
@@ -32,6 +32,7 @@ struct DescribeChoice {
 int describe_command(const DescribeChoice& choice);
 /// Describes files and folders, or prints their hashes.
 int info_command(const std::vector<std::string>& paths, bool hash);
-int preview_command(const PictureOptions& options);
+/// Writes a run for other programs.
+int export_command(const ExportOptions& options);
 
 }  // namespace aegir

@@ -8,6 +8,9 @@
 #include "console.h"
 #include "engine/machine.h"
 #include "pipeline/schema/suggest.h"
+#include "preview_command.h"
+#include "report_command.h"
+#include "surface_command.h"
 
 namespace aegir {
 namespace {
@@ -16,11 +19,14 @@ namespace {
 struct Arguments {
   RunOptions run;
   ProgressStyle style = ProgressStyle::automatic;
-  std::string frames, every, resume, size = "1280x720";
+  std::string frames, every, resume;
   DescribeChoice describe;
   std::vector<std::string> paths;
   bool hash = false;
-  PictureOptions pictures;
+  PreviewArguments preview;
+  ExportOptions exported;
+  SurfaceArguments surface;
+  ReportArguments report;
 };
 
 const std::map<std::string, ProgressStyle> progress_styles = {
@@ -57,6 +63,7 @@ void add_run(CLI::App& app, Arguments& a) {
   c->add_option("-o,--output", a.run.output, "Run directory; runs/NAME_OF_THE_SETUP if not given")->type_name("DIR");
   add_running(c, a);
   c->add_flag("--no-output", a.run.no_output, "Simulates without writing anything");
+  c->add_flag("--preview", a.run.preview, "Draws every frame when it is written: preview/latest.png beside the caches");
   c->footer(
       "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
       "Exit codes: 0 done, 2 wrong setup or usage, 3 simulation failed, 4 input/output, 5 memory, 128+signal.\n\n"
@@ -106,16 +113,14 @@ void add_results(CLI::App& app, Arguments& a) {
   info->add_flag("--hash", a.hash, "Prints a hash over what the files mean, without metadata and compression");
   info->footer("Examples:\n  aegir info runs/sprinkler\n  aegir info --hash runs/sprinkler/drops/*.vdb");
 
-  CLI::App* preview =
-      app.add_subcommand("preview", "Draws particles, coloured by speed: a PNG per frame and a contact sheet");
-  preview->add_option("SOURCE", a.pictures.sources, "Run directory, or point caches")->required();
-  preview
-      ->add_option("-o,--output", a.pictures.output,
-                   "Folder for the pictures; `preview` in the run directory if not given")
+  CLI::App* out = app.add_subcommand("export", "Writes points and colliders of a run as PLY, for other programs");
+  out->add_option("RUN_DIR", a.exported.run, "Run directory")->required();
+  out->add_option("-o,--output", a.exported.output, "Folder; `export` in the run directory if not given")
       ->type_name("DIR");
-  preview->add_option("--size", a.size, "Size of a picture")->type_name("WxH");
-  preview->add_option("--frames", a.frames, "First and last frame, both included")->type_name("A:B");
-  preview->footer("Example:\n  aegir preview runs/sprinkler --frames 1:24 --size 640x360");
+  out->add_option("--frames", a.frames, "First and last frame, both included")->type_name("A:B");
+  out->footer(
+      "scene.json lists what is there. blender/open_run.py brings a run into Blender with it.\n\n"
+      "Example:\n  aegir export runs/dam_break --frames 40:40");
 }
 
 /// Texts that mean numbers; the first that does not make sense is the user's mistake.
@@ -123,17 +128,13 @@ Status understand(Arguments& a) {
   if (!a.frames.empty()) {
     const auto frames = parse_frames(a.frames);
     if (!frames) return Error{Failure::usage, "--frames: " + frames.error().message, {}};
-    a.run.frames = a.pictures.frames = *frames;
+    a.run.frames = a.exported.frames = *frames;
   }
   if (!a.every.empty()) {
     const auto every = parse_interval(a.every);
     if (!every) return Error{Failure::usage, "--checkpoint-every: " + every.error().message, {}};
     a.run.checkpoint_every = *every;
   }
-  const auto size = parse_size(a.size);
-  if (!size) return Error{Failure::usage, "--size: " + size.error().message, {}};
-  a.pictures.width = size->first;
-  a.pictures.height = size->second;
   if (a.resume == "latest")
     a.run.resume.kind = ResumeChoice::latest;
   else if (!a.resume.empty()) {
@@ -151,10 +152,13 @@ int dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
   if (command == "wedge") return wedge_command(a.run, a.style, comm);
   if (command == "check") return check_command(a.run.setup, a.run.sets, comm);
   if (command == "explain") return explain_command(a.run.setup, a.run.sets, comm);
+  if (command == "surface") return surface_command(a.surface, comm);
   if (!comm.root()) return 0;
   if (command == "describe") return describe_command(a.describe);
+  if (command == "export") return export_command(a.exported);
+  if (command == "report") return report_command(a.report);
   if (command == "info") return info_command(a.paths, a.hash);
-  return preview_command(a.pictures);
+  return preview_command(a.preview);
 }
 
 int guarded_dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
@@ -185,6 +189,9 @@ int main_program(int argc, char** argv) {
   add_wedge(app, a);
   add_looking(app, a);
   add_results(app, a);
+  add_surface(app, a.surface);
+  add_preview(app, a.preview);
+  add_report(app, a.report);
 
   // `--resume` has an optional value, which is only ever given with '='.
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -31,16 +31,18 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
-/// The change of volume of the liquid where it is largest, if there are liquids.
+/// The change of volume of the liquid where it is largest, if there are liquids; NaN where no one can tell.
 std::optional<double> volume_drift(const std::vector<std::pair<std::string, ObjectAudit>>& objects) {
   std::optional<double> worst;
   for (const auto& [path, audit] : objects)
     for (const auto& [name, value] : audit.more)
-      if (name == std::string_view("volume_drift") && (!worst || std::abs(value) > std::abs(*worst))) worst = value;
+      if (name == std::string_view("volume_drift") &&
+          (!worst || std::isnan(*worst) || std::abs(value) > std::abs(*worst)))
+        worst = value;
   return worst;
 }
 
-std::string percent(double part) { return fmt::format("{:+.2f} %", 100 * part); }
+std::string percent(double part) { return std::isnan(part) ? "-" : fmt::format("{:+.2f} %", 100 * part); }
 
 /// Right-aligned in a column.
 std::string cell(const std::string& text, std::size_t width) {
@@ -131,9 +133,10 @@ class TextDisplay final : public RunDisplay {
         s.frames > 0 ? frames : fmt::format("nothing to do; the run had already reached frame {}", s.last_frame);
     for (const auto& [name, audit] : s.objects)
       text += fmt::format(" · {} {} particles", last_part(name), short_count(audit.particles));
-    if (const auto drift = volume_drift(s.objects)) text += " · volume " + percent(*drift);
+    if (const auto drift = volume_drift(s.objects); drift && !std::isnan(*drift))
+      text += " · volume " + percent(*drift);
     line(labelled("done", text));
-    if (!s.output.empty()) line(labelled("open", fmt::format("{} · aegir preview {}", s.output, s.output)));
+    if (!s.output.empty()) line(labelled("open", fmt::format("{}/report.html · aegir preview {}", s.output, s.output)));
   }
 
   int failed(const Error& error) override {

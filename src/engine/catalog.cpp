@@ -2,6 +2,7 @@
 
 #include "phenomena/common/register.h"
 #include "phenomena/liquid/register.h"
+#include "surfacing/register.h"
 
 namespace aegir {
 
@@ -9,6 +10,7 @@ Catalog make_catalog() {
   Catalog catalog;
   register_common(catalog);
   register_liquid(catalog);
+  register_surfacing(catalog);
   // What setups of the language may name and this version does not have yet; types that exist are left out by
   // announce().
   catalog.announce("sand", "sand");
@@ -16,7 +18,6 @@ Catalog make_catalog() {
   catalog.announce("droplet_collisions", "droplets");
   catalog.announce("transition", "transitions between Objects");
   catalog.announce("expression", "expressions");
-  catalog.announce("surface", "surfacing");
   catalog.announce("preview", "previews during a run");
   catalog.announce("report", "reports");
   return catalog;

@@ -38,6 +38,7 @@ struct RunOptions {
   ResumeChoice resume;
   std::optional<Interval> checkpoint_every;  ///< instead of the timeline's
   bool no_output = false;                    ///< simulates only; writes nothing at all
+  bool preview = false;                      ///< draws every frame that is written: preview/latest.png
   std::uint64_t memory_limit = 0;            ///< bytes for all ranks of a machine; 0: what it has left
   std::vector<std::string> command;          ///< for the record
 };

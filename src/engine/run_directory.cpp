@@ -45,7 +45,8 @@ std::string final_name(const std::string& name) {
 
 /// Whether a run writes files of this name.
 bool is_ours(const std::string& name) {
-  return name == "run.json" || name == "index.json" || name == "stats.jsonl" || parse_frame_name(name);
+  return name == "run.json" || name == "index.json" || name == "stats.jsonl" || name == "report.html" ||
+         parse_frame_name(name);
 }
 
 /// Whether a folder in `checkpoints` is what a write or a removal left that did not come to its end.

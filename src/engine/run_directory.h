@@ -40,6 +40,7 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   std::string run_file() const { return path_ + "/run.json"; }
   std::string stats_file() const { return path_ + "/stats.jsonl"; }
+  std::string report_file() const { return path_ + "/report.html"; }
   std::string lock_file() const { return path_ + "/.lock"; }
   std::string checkpoint_path(const RunMoment& moment) const { return path_ + "/checkpoints/" + moment.text(); }
 

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "engine/build.h"
 #include "engine/machine.h"
+#include "engine/run_report.h"
 #include "engine/text.h"
 #include "io/checkpoint/checkpoint.h"
 #include "parallel/threads.h"
@@ -121,6 +122,7 @@ Status Runner::build() {
                         current_threads(), comm_.size()});
     }
     observer_.checked(built.report);
+    for (const Error& w : built.report.messages.warnings) warn({}, w.text());
   }
   if (!errors.empty()) return errors.front();
   const Timeline& timeline = simulation_->setup().timeline;
@@ -202,7 +204,7 @@ Status Runner::take_report(const Result<StepReport>& report) {
   for (const SolveRecord& s : report->solves) frame_iterations_ += s.iterations;
   if (root())
     for (const std::string& text : report->warnings)
-      if (warned_.insert(text).second) observer_.warning(report->frame, text);
+      if (warned_.insert(text).second) warn(report->frame, text);
   tell_frame(*report);
   return {};
 }
@@ -231,6 +233,7 @@ void Runner::tell_frame(const StepReport& report) {
   frame.iterations = frame_iterations_;
   frame.seconds = now - frame_started_;
   frame.memory = static_cast<std::uint64_t>(comm_.sum(static_cast<std::int64_t>(resident_memory())));
+  if (recorded_) record_.saw_memory(frame.memory);
   frame.written = !options_.no_output && (!options_.frames || report.frame >= options_.frames->first);
   constexpr std::size_t remembered = 8;
   if (report.dt > 0) frame_seconds_.push_back(frame.seconds);
@@ -244,6 +247,14 @@ void Runner::tell_frame(const StepReport& report) {
   ++summary_.frames;
   summary_.objects = report.objects;
   if (root()) observer_.frame(frame);
+  if (root() && options_.preview && frame.written) draw_frame(report.frame);
+}
+
+/// A picture that cannot be drawn is no reason to lose the frame.
+void Runner::draw_frame(int frame) {
+  if (!picture_) picture_ = std::make_unique<LivePicture>(directory_.path());
+  if (const Status drawn = picture_->draw(frame); !drawn)
+    if (warned_.insert(drawn.error().message).second) warn(frame, "no picture: " + drawn.error().message);
 }
 
 std::int64_t Runner::poll() {
@@ -291,8 +302,19 @@ Status Runner::checkpoint() {
       kept.erase(kept.begin());
     }
     observer_.checkpoint(moment_);
+    // A run that is killed later has told its warnings up to here; the record is not worth ending it for.
+    if (record_changed_ && record_.save(directory_.run_file())) record_changed_ = false;
   }
   return {};
+}
+
+/// Tells a warning and keeps it for the record; what the setup's check has found was told with the rest of it.
+void Runner::warn(std::optional<int> frame, const std::string& text) {
+  if (frame) observer_.warning(*frame, text);
+  if (recorded_)
+    record_.warn(frame, text), record_changed_ = true;
+  else
+    early_warnings_.push_back({frame, text});
 }
 
 /// A process that was put to sleep for long enough has been given up by others and must not write any more.
@@ -310,13 +332,30 @@ void Runner::drop_partial_frame(int frame) {
       std::filesystem::remove(directory_.path() + "/" + file.path, ignored);
 }
 
+/// A report that cannot be made is no reason to lose anything else.
+Status Runner::make_report() {
+  try {
+    const auto report = write_run_report(directory_.path());
+    return report ? Status() : Status(report.error());
+  } catch (const std::bad_alloc&) {
+    return Error{Failure::memory, "memory ran out", {}};
+  } catch (const std::exception& e) {
+    return simulation_error("this is a bug in Aegir, please report it: {}", e.what());
+  }
+}
+
 void Runner::close(const Status& outcome) {
   if (!options_.no_output) summary_.output = directory_.path();
   const bool lost = lock_ && lock_->lost();
   if (recorded_ && !lost) {
-    record_.end(!outcome ? "failed: " + outcome.error().message : summary_.stopped_by ? "stopped" : "finished");
+    record_.end(!outcome              ? "failed: " + outcome.error().message
+                : summary_.stopped_by ? "stopped"
+                                      : "finished",
+                since_start_.seconds());
     // On a full disk the record keeps saying "running"; the lock is what tells whether that is so.
     (void)static_cast<bool>(record_.save(directory_.run_file()));
+    const Status report = make_report();
+    if (!report) observer_.warning(moment_.frame, "there is no report of this run: " + report.error().text());
   }
   stats_.reset();
   lock_.reset();

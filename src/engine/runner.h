@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "engine/pictures.h"
 #include "engine/run.h"
 #include "engine/run_lock.h"
 #include "engine/run_record.h"
@@ -42,12 +43,15 @@ class Runner {
   Status advance();
   Status take_report(const Result<StepReport>& report);
   void tell_frame(const StepReport& report);
+  void draw_frame(int frame);
   void choose_outputs(int frame);
   std::int64_t poll();
   bool checkpoint_due() const;
   Status checkpoint();
   Status still_ours();
   void drop_partial_frame(int frame);
+  void warn(std::optional<int> frame, const std::string& text);
+  Status make_report();
   void close(const Status& outcome);
   Status together(const Status& mine) { return agreed(mine, comm_.agree(mine)); }
   static Status agreed(const Status& mine, const Status& all) { return all ? Status() : mine ? all : mine; }
@@ -77,11 +81,14 @@ class Runner {
   std::unique_ptr<Simulation> simulation_;
   RunDirectory directory_;
   Interval every_;
-  std::unique_ptr<RunLock> lock_;       // root only
-  RunRecord record_;                    // root only
-  std::vector<InputRecord> inputs_;     // root only: their files as they are now
-  std::unique_ptr<StatsFile> stats_;    // root only
-  std::set<std::string> files_before_;  // frame files that were there when the run began
+  std::unique_ptr<RunLock> lock_;           // root only
+  RunRecord record_;                        // root only
+  bool record_changed_ = false;             // since it was saved
+  std::vector<RunWarning> early_warnings_;  // root only: from before there was a record
+  std::vector<InputRecord> inputs_;         // root only: their files as they are now
+  std::unique_ptr<StatsFile> stats_;        // root only
+  std::unique_ptr<LivePicture> picture_;    // root only, where it is asked for
+  std::set<std::string> files_before_;      // frame files that were there when the run began
   std::set<std::string> warned_;
   std::vector<DamagedCheckpoint> damaged_;
   bool resumed_ = false;

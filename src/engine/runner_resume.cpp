@@ -128,8 +128,8 @@ Status Runner::set_damaged_aside() {
   for (const DamagedCheckpoint& d : damaged_) {
     const Result<std::string> kept = directory_.set_aside(d.moment);
     if (!kept) return kept.error();
-    observer_.warning(d.moment.frame,
-                      fmt::format("checkpoint {} is left out: {}; it is kept as {}", d.moment.text(), d.reason, *kept));
+    warn(d.moment.frame,
+         fmt::format("checkpoint {} is left out: {}; it is kept as {}", d.moment.text(), d.reason, *kept));
   }
   return {};
 }
@@ -194,6 +194,7 @@ Status Runner::open_records() {
     record_.inputs = inputs_;
     record_.begin(options_, simulation_->setup(), current_threads(), comm_.size(),
                   resumed_ ? moment_.text() : std::string());
+    for (const RunWarning& w : early_warnings_) record_.warn(w.frame, w.text);
     mine = record_.save(directory_.run_file());
     recorded_ = static_cast<bool>(mine);
     if (mine) {

@@ -26,9 +26,18 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// "name":kg,… of what Behaviors have put in or taken out.
+std::string masses_text(const std::vector<std::pair<std::string, double>>& masses) {
+  std::string all;
+  for (const auto& [name, mass] : masses) all += (all.empty() ? "" : ",") + quoted(name) + ":" + number(mass);
+  return all;
+}
+
 std::string object_text(const ObjectAudit& a) {
   std::string more;
   for (const auto& [name, value] : a.more) more += fmt::format(R"(,"{}":{})", name, number(value));
+  if (!a.added.empty()) more += fmt::format(R"(,"added":{{{}}})", masses_text(a.added));
+  if (!a.removed.empty()) more += fmt::format(R"(,"removed":{{{}}})", masses_text(a.removed));
   return fmt::format(
       R"({{"particles":{},"mass":{},"volume":{},"momentum":{},"angular_momentum":{},"kinetic_energy":{},"potential_energy":{},"max_speed":{}{}}})",
       a.particles, number(a.mass), number(a.volume), vector(a.momentum), vector(a.angular_momentum),

@@ -12,7 +12,7 @@ import json_schema
 import small_yaml
 import support
 
-COMMANDS = ["run", "wedge", "check", "explain", "describe", "info", "preview"]
+COMMANDS = ["run", "wedge", "check", "explain", "describe", "info", "preview", "report"]
 STATS_FIELDS = ["frame", "substep", "time", "dt", "objects", "solves", "tasks", "memory_bytes"]
 OBJECT_FIELDS = ["particles", "mass", "volume", "momentum", "angular_momentum", "kinetic_energy", "potential_energy", "max_speed"]
 
@@ -56,7 +56,8 @@ class Words(support.AegirTest):
                  ["run", "rain.yaml", "--progress", "loud"], ["run", "rain.yaml", "--resume=x"], ["run", "rain.yaml", "--resume=3"],
                  ["run", "rain.yaml", "--checkpoint-every", "3 m"], ["run", "rain.yaml", "--checkpoint-every", "-1"],
                  ["run", "rain.yaml", "--set"], ["describe", "gravty"],
-                 ["preview", "nowhere"], ["preview", ".", "--size", "big"], ["preview", ".", "--size", "0x0"], ["run", "rain.yaml", "-o", "rain.yaml"]]
+                 ["preview", "nowhere"], ["report"], ["report", "nowhere"], ["report", "rain.yaml"], ["report", "."],
+                 ["preview", ".", "--size", "big"], ["preview", ".", "--size", "0x0"], ["run", "rain.yaml", "-o", "rain.yaml"]]
         for words in wrong:
             with self.subTest(words=words):
                 done = self.aegir(*words, code=2)
@@ -200,7 +201,7 @@ class Running(support.AegirTest):
         for word in ["aegir ", "storm.yaml", "checked", "forecast", "4/4", "done", "open"]:
             self.assertIn(word, done.stdout)
         self.assertEqual(self.frames(self.out), [f"{where}.points.{f:04d}.vdb" for where in ("dust/dust", "rain/drops/drops") for f in range(1, 5)])
-        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["checkpoints", "dust", "rain", "run.json", "stats.jsonl"])
+        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["checkpoints", "dust", "rain", "report.html", "run.json", "stats.jsonl"])
         record = json.loads((self.out / "run.json").read_text())
         self.assertIn("emitter", record["setup"]["text"])
         self.assertTrue(record["setup"]["hash"])
@@ -379,7 +380,7 @@ class Results(support.AegirTest):
         self.assert_same_run(self.out, elsewhere)
 
     def test_preview(self):
-        done = self.aegir("preview", "out", "--size", "320x180")
+        done = self.aegir("preview", "out", "--size", "320x180", "--no-movie")
         pictures = sorted(p.name for p in (self.out / "preview").iterdir())
         self.assertEqual(pictures, ["contact_sheet.png"] + [f"preview.{f:04d}.png" for f in range(1, 5)])
         for name in pictures[1:]:

@@ -32,15 +32,27 @@ setup:
       - hybrid: water
         voxel_size: 4 cm
         fill: {below: 20 cm}
+        reseed: {minimum: 6, maximum: 13}
         velocity: [0.5, 0, 0.2]
       - pressure: incompressible
+        overrides: {plate: {solids: no_slip}, paddle: {solids: friction}}
       - viscosity: thin
         dynamic: 0.5
+      - wind_drag: gust
+        velocity: {keys: {1: [0, 0, 0], 4: [8 m/s, 0, 2 m/s]}}
+        mask: {attribute: surface_distance, remap: [1, 0]}
+        mask_shape: {kind: sphere, center: [0.4, 0.4, 0.3], radius: 0.3}
+        mask_falloff: 20 cm
       - source: tap
         shape: {kind: cylinder, center: [0.2, 0.6, 0.3], radius: 6 cm, height: 0.1, axis: [1, 0.2, 0]}
         mode: continuous
         velocity: [1, 0.2, 0]
         flux: {keys: {1: 0.01, 6: 0.03}}
+        translate: {keys: {1: [0, 0, 0], 9: [0, 0.1, 0.1]}}
+      - source: spring
+        shape: {kind: sphere, center: [0.5, 0.08, 0.3], radius: 8 cm}
+        mode: continuous
+        velocity: [0.1, 0.5, 0]
       - sink: drain
         shape: {kind: box, center: [0.95, 0.05, 0.3], size: [0.1, 0.1, 0.2]}
   - group: smooth
@@ -49,6 +61,7 @@ setup:
         voxel_size: 5 cm
         transfer: apic
         density: 900
+        reseed: {minimum: 7, maximum: 14}
         fill: {shape: {kind: sphere, center: [0.4, 0.4, 0.3], radius: 0.2}}
       - pressure: leaving
         solids: separating
@@ -56,8 +69,9 @@ setup:
         shape: {kind: sphere, center: [0.9, 0.5, 0.3], radius: 8 cm}
 outputs:
   - points: points
+    attributes: [v, pscale, id, age, surface_distance, density, vorticity, pressure_gradient, neighbours, travelled]
   - volumes: volumes
-    fields: [surface, vel, pressure, solid]
+    fields: [surface, vel, pressure, solid, vorticity, density, pressure_gradient]
 """
 
 
@@ -97,7 +111,7 @@ class SameBits(support.AegirTest):
         hashes = self.hashes(self.reference)
         self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
         about = self.aegir("info", self.reference / "lively/water/water.volumes.0007.vdb").stdout
-        for grid in ("surface", "vel", "pressure", "solid"):
+        for grid in ("surface", "vel", "pressure", "solid", "vorticity", "density", "pressure_gradient"):
             self.assertRegex(about, rf"grid +{grid}: .* [1-9]\d* active voxels")
         first = self.aegir("info", self.reference / "smooth/oil/oil.volumes.0001.vdb").stdout
         for grid in ("surface", "solid"):  # it rests, and nothing has been solved yet

@@ -63,13 +63,12 @@ std::vector<Measured> collapse(double a, int cells, double cfl) {
   return curve;
 }
 
-/// How near we come in speed and position.
-struct Bounds {
+/// How near we come: speed of the front over the measured one, worst relative error of its position.
+struct Nearness {
   double speed, position;
 };
 
-void compare(const char* name, const std::vector<Measured>& measured, double a, int cells, double cfl,
-             const Bounds& expected) {
+Nearness compare(const char* name, const std::vector<Measured>& measured, double a, int cells, double cfl) {
   const std::vector<Measured> ours = collapse(a, cells, cfl);
   const double last = std::min(3.0, measured.back().time);
   const double speed_ratio = speed(ours, 1.5, last) / speed(measured, 1.5, last);
@@ -87,16 +86,21 @@ void compare(const char* name, const std::vector<Measured>& measured, double a, 
       name, cells, cfl, speed_ratio, 100 * best, shift);
   for (const Measured& m : measured)
     std::printf("   T %.2f  measured %.2f  ours %.2f\n", m.time, m.front, at(ours, m.time));
-  EXPECT_NEAR(speed_ratio, 1, expected.speed);
-  EXPECT_LT(best, expected.position);
+  return {speed_ratio, best};
 }
 
-TEST(DamBreak, FrontOfMartinAndMoyce) { compare("Martin & Moyce 1952", martin_moyce, 0.05715, 40, 2, {0.1, 0.1}); }
+TEST(DamBreak, FrontOfMartinAndMoyce) {
+  const Nearness near = compare("Martin & Moyce 1952", martin_moyce, 0.05715, 40, 2);
+  EXPECT_NEAR(near.speed, 1, 0.1);
+  EXPECT_LT(near.position, 0.1);
+}
 
 // The two experiments do not agree: between T = 1.5 and 3 this front moves at 0.94, that of Martin & Moyce at 1.32
-// widths per unit of T, so no one model can be within a tenth of both. Ours is Martin & Moyce's; here it may lead by
-// what they differ.
-TEST(DamBreak, FrontOfKoshizukaAndOka) { compare("Koshizuka & Oka 1996", koshizuka_oka, 0.146, 48, 1, {0.5, 0.15}); }
+// widths per unit of T, so no model is within a tenth of both. Ours is Martin & Moyce's speed; here it is printed only.
+// The position is within what the two differ, not within the tenth that was wanted.
+TEST(DamBreak, FrontOfKoshizukaAndOka) {
+  EXPECT_LT(compare("Koshizuka & Oka 1996", koshizuka_oka, 0.146, 48, 1).position, 0.15);
+}
 
 }  // namespace
 }  // namespace aegir::test
