@@ -565,7 +565,7 @@ def liquids():
         Case("velocity of a liquid", water("  velocity: [0, .nan, 0]"), "is not a number", "6:17"),
         Case("gravity NaN", water("- gravity: g\n  acceleration: [0, .nan, 0]"), "is not a number", "7:21"),
         Case("gravity keyed NaN", water("- gravity: g\n  acceleration: {keys: {1: [0, 0, 0], 9: [0, .inf, 0]}}"), "is not a number", "7:"),
-        Case("source without a place", source(""), "give one of 'input', 'shape', 'level_set' and 'points'", "6:3"),
+        Case("source without a place", source(""), "give one of 'input', 'shape', 'level_set' and 'point_cloud'", "6:3"),
         Case("source of no size", source("  shape: {kind: sphere, radius: 0}"), "must be above 0", "7:33"),
         Case("source of no width", source("  shape: {kind: box, size: [0, 1, 1]}"), "must be positive", "6:3"),
         Case("source a sheet", source("  shape: {kind: disc}"), "a thin sheet has no inside", "6:3"),
