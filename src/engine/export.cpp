@@ -6,13 +6,12 @@
 #include <set>
 
 #include "engine/catalog.h"
+#include "engine/reopen.h"
 #include "engine/run_directory.h"
-#include "engine/run_record.h"
 #include "io/atomic_file.h"
 #include "io/mesh.h"
 #include "io/vdb.h"
 #include "phenomena/common/collider.h"
-#include "pipeline/schedule/simulation.h"
 
 namespace aegir {
 namespace {
@@ -70,7 +69,7 @@ class Export {
     std::error_code failed;
     fs::create_directories(report_.output, failed);
     if (failed) return system_error("make the folder", report_.output, failed.value());
-    reopen();
+    simulation_ = reopen(record_, catalog_, Exec{*comm_, profile_});  // for its colliders
     int done = 0;
     for (const auto& [frame, files] : frames_) {
       if (Status ok = write_frame(frame, files); !ok) return ok.error();
@@ -90,17 +89,6 @@ class Export {
       if (!options_.frames || (file.frame >= options_.frames->first && file.frame <= options_.frames->second))
         frames_[file.frame].push_back(file);
     }
-  }
-
-  /// The setup that the run recorded, for its colliders; without them where it cannot be read any more.
-  void reopen() {
-    fs::path file(record_.setup_file);
-    if (file.is_relative() && !record_.sessions.empty()) file = fs::path(record_.sessions.front().folder) / file;
-    Messages messages;
-    auto setup = parse_setup(record_.setup_text, file.string(), {}, catalog_, messages);
-    if (!setup) return;
-    auto made = Simulation::create(std::move(*setup), Exec{*comm_, profile_}, messages);
-    if (made) simulation_ = std::move(*made);
   }
 
   std::string target(const std::string& object, const char* kind, int frame) const {

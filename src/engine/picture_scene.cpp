@@ -1,10 +1,9 @@
 #include "engine/picture_scene.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "engine/catalog.h"
-#include "engine/run_record.h"
+#include "engine/reopen.h"
 #include "phenomena/common/collider.h"
 #include "phenomena/common/hybrid_object.h"
 #include "phenomena/common/limits.h"
@@ -30,19 +29,10 @@ struct PictureScene::Runs {
 };
 
 PictureScene::PictureScene(const std::vector<std::string>& sources) : runs_(std::make_unique<Runs>()) {
-  namespace fs = std::filesystem;
-  for (const std::string& source : sources) {
-    const auto record = RunRecord::load(source + "/run.json");
-    if (!record) continue;
-    // Paths in the recorded text start at the setup file, whose name starts where the program was started.
-    fs::path file(record->setup_file);
-    if (file.is_relative() && !record->sessions.empty()) file = fs::path(record->sessions.front().folder) / file;
-    Messages messages;
-    auto setup = parse_setup(record->setup_text, file.string(), {}, runs_->catalog, messages);
-    if (!setup) continue;
-    auto simulation = Simulation::create(std::move(*setup), Exec{*runs_->comm, runs_->profile}, messages);
-    if (simulation) runs_->simulations.push_back(std::move(*simulation));
-  }
+  for (const std::string& source : sources)
+    if (const auto record = RunRecord::load(source + "/run.json"))
+      if (auto simulation = reopen(*record, runs_->catalog, Exec{*runs_->comm, runs_->profile}))
+        runs_->simulations.push_back(std::move(simulation));
   runs_->for_each<HybridObject>([&](const HybridObject&, double) { runs_->liquid = true; });
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A run opens in Blender: surface and droplets are there, and what moves is blurred. Skipped where Blender is missing."""
+"""A run leaves Aegir: as PLY, and into Blender, where surface and droplets are there and what moves is blurred. The
+latter is skipped where Blender is missing."""
 import json
 import os
 import shutil
@@ -68,6 +69,35 @@ def grey_pixels(path):
 def edges(rows):
     """Mean step from a pixel to the next along x: blur lowers it."""
     return sum(abs(b - a) for row in rows for a, b in zip(row, row[1:])) / len(rows)
+
+
+class ExportsAsPly(support.AegirTest):
+    def test_points_and_colliders_of_a_frame(self):
+        self.run_setup(self.write("fall.yaml", FALL))
+        said = self.aegir("export", self.out, "--frames", "2:2").stdout
+        self.assertIn("1 frames, 3 new files", said)
+        data = (self.out / "export" / "drops.points.0002.ply").read_bytes()
+        header, body = data.split(b"end_header\n", 1)
+        names = [line.split()[-1].decode() for line in header.splitlines() if line.startswith(b"property float")]
+        self.assertEqual(names[:6], ["x", "y", "z", "vx", "vy", "vz"])
+        self.assertIn(b"element vertex 40\n", header)
+        drops = [dict(zip(names, row)) for row in struct.iter_unpack(f"<{len(names)}f", body)]
+        self.assertEqual(len(drops), 40)
+        for drop in drops:  # they fly freely for one frame
+            self.assertAlmostEqual(drop["radius"], 0.02, places=6)
+            self.assertAlmostEqual(drop["vx"], -6, places=5)
+            self.assertAlmostEqual(drop["vy"], -9.80665 / 24, places=4)
+        with open(self.out / "export" / "scene.json", encoding="utf-8") as file:
+            scene = json.load(file)
+        self.assertEqual(sorted(p["name"] for p in scene["points"]), ["drops", "water"])
+        self.assertEqual([c["name"] for c in scene["colliders"]], ["shelf"])
+        again = self.aegir("export", self.out, "--frames", "2:2").stdout
+        self.assertIn("1 frames, 0 new files", again, "files that are there are kept")
+
+    def test_mistakes_are_said(self):
+        self.assertIn("is no run directory", self.aegir("export", "nothing", code=2).stderr)
+        self.run_setup(self.write("fall.yaml", FALL))
+        self.assertIn("no frames", self.aegir("export", self.out, "--frames", "9:9", code=2).stderr)
 
 
 @unittest.skipUnless(shutil.which("blender"), "Blender is not installed")

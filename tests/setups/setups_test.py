@@ -28,9 +28,10 @@ def run(program, setup, out, first, voxel, more=()):
     last = lines[-1]
     if last["frame"] != first + 1:
         fail(f"{setup} ended in frame {last['frame']}")
-    [(name, water)] = last["objects"].items()
-    if not water["particles"] > 0 or "volume_drift" not in water:
-        fail(f"{setup}: the statistics tell of no liquid: {water}")
+    liquids = [(name, o) for name, o in last["objects"].items() if "volume_drift" in o]
+    if len(liquids) != 1 or not liquids[0][1]["particles"] > 0:
+        fail(f"{setup}: the statistics tell of no liquid: {last['objects']}")
+    name, water = liquids[0]
     frames = sorted((out / name).glob(f"{name}.points.*.vdb"))
     if len(frames) != 2:
         fail(f"{setup} wrote {len(frames)} frames instead of two")
