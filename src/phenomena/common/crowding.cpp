@@ -156,9 +156,10 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
 }
 
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                       const CellChannel<float>& rhs, double rate, double mean, const Barrier* sheets) {
-  const auto speed = static_cast<float>(rate),
-             all = beyond(std::clamp(static_cast<float>(mean) - 1, -0.1f, 0.1f), mean_dead_band);
+                       const CellChannel<float>& rhs, const Spreading& how) {
+  const Barrier* sheets = how.sheets;
+  const auto speed = static_cast<float>(how.rate),
+             all = beyond(std::clamp(static_cast<float>(how.mean) - 1, -0.1f, 0.1f), mean_dead_band);
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),

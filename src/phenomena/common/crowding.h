@@ -40,12 +40,16 @@ struct Crowding {
   double cells = 0;  ///< whole cells that it was measured in
 };
 
-/// Adds the divergence that spreads crowds to the right-hand side; `rate` is Δx over the correction time, m/s; 0 only
-/// measures. `mean` is the mean crowding that was measured before: it is undone everywhere alike, without a dead band.
-/// Reads cell_fill, cell_room, surface_crowding and distance with halo 1, writes rhs. Tells the crowding of whole cells
-/// with no air near.
-/// Beside sheets nothing is spread: what lies around a cell may be on their other side.
+/// How crowds are spread.
+struct Spreading {
+  double rate = 0;                  ///< Δx over the correction time, m/s; 0 only measures
+  double mean = 1;                  ///< crowding that was measured before: undone everywhere alike, without a dead band
+  const Barrier* sheets = nullptr;  ///< beside them nothing is spread: what lies around may be on their other side
+};
+
+/// Adds the divergence that spreads crowds to the right-hand side. Reads cell_fill, cell_room, surface_crowding and
+/// distance with halo 1, writes rhs. Tells the crowding of whole cells with no air near.
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
-                       const CellChannel<float>& rhs, double rate, double mean = 1, const Barrier* sheets = nullptr);
+                       const CellChannel<float>& rhs, const Spreading& how);
 
 }  // namespace aegir

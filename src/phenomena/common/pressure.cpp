@@ -145,10 +145,10 @@ class PressureOperator final : public Operator {
     if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
     // Crowding is spread over several substeps, or the correction would overshoot.
     const double correction_time = std::max(s_.correction_time, 8 * c.dt);
-    const Crowding crowding = spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
-                                            s_.density_correction ? object_.spacing() / correction_time : 0.0,
-                                            1 / (1 + object_.volume_drift), &object_.solids());
-    object_.measured(crowding);
+    object_.measured(spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
+                                   {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
+                                    .mean = 1 / (1 + object_.volume_drift),
+                                    .sheets = &object_.solids()}));
     if (!balanced_) follow_dt(c);
     SolveReport report;
     if (any(SolidContact::separating)) {
