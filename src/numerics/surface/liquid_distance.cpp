@@ -87,15 +87,17 @@ class LiquidDistance {
     return reinterpret_cast<float*>(crowding_.data()) + static_cast<std::size_t>(b) * bucket_cells;
   }
   /// Whether sheets may be in the bucket or beside it; anywhere, if nobody tells where.
-  bool sheets_around(int b) const {
-    return channels_.open_area && (!channels_.sheets || channels_.sheets->around(b));
-  }
+  bool sheets_around(int b) const { return channels_.open_area && (!channels_.sheets || channels_.sheets->around(b)); }
   bool solid_near(int b) const { return any_solid_ && solid_[static_cast<std::size_t>(b)]; }
 
   void find_solids();
   void evaluate();
   bool particles_near(int b) const;
   void classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes, Around& around);
+  struct Reading {
+    float distance, quartic;  // Σ n_i^4 of the offset's direction
+  };
+  Reading distance_of(const MeanOffset::Sums& sums) const;
   void offsets(int b, MeanOffset& mean);
   void look_past_sheets(int b, const PaddedTile<float, 2>& nodes);
   void finish();
@@ -200,9 +202,16 @@ void LiquidDistance::classify(int b, const PaddedTile<float, 1>& count, const Pa
   }
 }
 
+/// What the mean of particles tells of a cell's centre.
+LiquidDistance::Reading LiquidDistance::distance_of(const MeanOffset::Sums& s) const {
+  if (s.weight < 1e-9f) return {outside_, 1};
+  const Vec3f d = s.moment * (1 / s.weight), d2 = multiply(d, d);
+  const float a2 = (d2.x + d2.y) + d2.z, quartic = dot(d2, d2) / std::max(a2 * a2, 1e-20f);
+  return {OffsetTable::get().distance(a2, quartic), quartic};
+}
+
 void LiquidDistance::offsets(int b, MeanOffset& mean) {
   float* out = raw(b);
-  const OffsetTable& table = OffsetTable::get();
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
       float* row = out + cell_offset(i, j, 0);
@@ -214,76 +223,29 @@ void LiquidDistance::offsets(int b, MeanOffset& mean) {
       for (int k = low; k <= high; ++k) {
         if (row[k] != wanted) continue;
         const MeanOffset::Sums s = mean.around(k);
-        if (s.weight < 1e-9f) {
-          row[k] = outside_;
-          continue;
-        }
-        const Vec3f d = s.moment * (1 / s.weight), d2 = multiply(d, d);
-        const float a2 = (d2.x + d2.y) + d2.z;
-        const float quartic = dot(d2, d2) / std::max(a2 * a2, 1e-20f);
-        row[k] = table.distance(a2, quartic);
+        const Reading reading = distance_of(s);
+        row[k] = reading.distance;
         if (channels_.crowding && row[k] < 0)
-          crowding(b)[cell_offset(i, j, k)] = s.weight / (per_cell_ * table.weight(row[k], quartic));
+          crowding(b)[cell_offset(i, j, k)] =
+              s.weight / (per_cell_ * OffsetTable::get().weight(row[k], reading.quartic));
       }
     }
 }
 
 /// Cells near a sheet hold particles of its other side too, and so do their neighbours: what their centre does not see
-/// is left out. Up to 240 questions per cell.
+/// is left out.
 void LiquidDistance::look_past_sheets(int b, const PaddedTile<float, 2>& nodes) {
-  const Barrier& sheets = *channels_.sheets;
-  const ParticleStore& store = particles_.store(particle::position.name);
-  const double dx = topology_.spacing();
-  const auto spline = [](double d) {
-    const double t = std::abs(d), u = std::max(1.5 - t, 0.0), v = std::max(0.5 - t, 0.0);
-    return 0.5 * u * u - 1.5 * v * v;
-  };
-  const auto open_part = [&](const Vec3i& at) {
-    float sum = 0;
-    for (int corner = 0; corner < 8; ++corner)
-      sum += nodes(at.x + (corner & 1), at.y + (corner >> 1 & 1), at.z + (corner >> 2));
-    return std::clamp(0.125f * sum + 0.5f, 0.0f, 1.0f);
-  };
   for (int c = 0; c < bucket_cells; ++c) {
     const Vec3i cell{c >> 6, c >> 3 & 7, c & 7};
-    if (!sheets.near(b, c)) continue;
+    if (!channels_.sheets->near(b, c)) continue;
     if (channels_.crowding) crowding(b)[c] = 0;  // of both sides
     if (centre_distances(nodes, cell.x, cell.y)[cell.z] < 0) continue;
-    const Vec3d origin = topology_.origin(b), place = Vec3d(cell) + Vec3d(0.5), centre = origin + place * dx;
-    int particles = 0, own = 0;
-    float cells = 0;  // open space in sight
-    double weight = 0;
-    Vec3d moment;
-    for (int n = 0; n < 27; ++n) {
-      const Vec3i beside = cell + neighbour_offset(n);
-      const Vec3i o{(beside.x + 8) / 8 - 1, (beside.y + 8) / 8 - 1, (beside.z + 8) / 8 - 1};
-      const float open = open_part(beside);
-      if (open > 0 && !sheets.blocks(centre, origin + (Vec3d(beside) + Vec3d(0.5)) * dx)) cells += open;
-      const int other = topology_.neighbours(b)[static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z))];
-      if (other < 0) continue;
-      const int in = cell_offset(beside.x - 8 * o.x, beside.y - 8 * o.y, beside.z - 8 * o.z);
-      for (std::uint32_t p = counts_.first(other, in); p < counts_.first(other, in + 1); ++p) {
-        const std::size_t at = particles_.first(other) + p;
-        const Vec3d x = Vec3d(store.plane<float>(0)[at], store.plane<float>(1)[at], store.plane<float>(2)[at]) +
-                        Vec3d(o * bucket_size);
-        if (sheets.blocks(centre, origin + x * dx)) continue;
-        const Vec3d d = x - place;
-        const double w = spline(d.x) * spline(d.y) * spline(d.z);
-        weight += w, moment += d * w, ++particles, own += beside == cell;
-      }
-    }
-    const float share = static_cast<float>(particles) / (std::max(cells, 0.5f) * counts_.typical());
-    filling(b)[c] = static_cast<float>(own) < 0.3f * counts_.typical() ? -share : share;
-    float& distance = raw(b)[c];
-    if (weight < 1e-9) {
-      distance = outside_;
-    } else if (share >= 0.5f && cells > 1) {
-      distance = deep;
-    } else {
-      const Vec3f d(moment / weight), d2 = multiply(d, d);
-      const float a2 = (d2.x + d2.y) + d2.z;
-      distance = OffsetTable::get().distance(a2, dot(d2, d2) / std::max(a2 * a2, 1e-20f));
-    }
+    const OneSide here(*channels_.sheets, topology_, b, cell);
+    const OneSide::Seen seen = here.around(particles_, counts_);
+    const float cells = here.open_space(nodes);
+    const float share = static_cast<float>(seen.particles) / (std::max(cells, 0.5f) * counts_.typical());
+    filling(b)[c] = static_cast<float>(seen.in_cell) < 0.3f * counts_.typical() ? -share : share;
+    raw(b)[c] = share >= 0.5f && cells > 1 && seen.sums.weight >= 1e-9f ? deep : distance_of(seen.sums).distance;
   }
 }
 
@@ -427,7 +389,7 @@ float LiquidDistance::distance_at(int b, const Vec3i& cell, const SurfacePlane& 
   if (sheet) {
     const OneSide here(*channels_.sheets, topology_, b, cell);
     here.hide(near.nodes, one_side);
-    seen = here.around(particles_, counts_);
+    seen = here.around(particles_, counts_).sums;
   } else {
     mean.row(b, cell.x, cell.y, cell.z, cell.z);
     seen = mean.around(cell.z);

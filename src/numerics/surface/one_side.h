@@ -2,8 +2,8 @@
 //
 //   const OneSide here(sheets, topology, b, cell);
 //   here.hide(nodes, tile);                               // distances to solids, negative beyond the sheet
-//   const MeanOffset::Sums seen = here.around(particles, counts);
-//   const BesideSolid result = beside_solid(tile, cell, plane, seen);
+//   const OneSide::Seen seen = here.around(particles, counts);
+//   const BesideSolid result = beside_solid(tile, cell, plane, seen.sums);
 //
 // What a cell's centre does not see lies beyond the sheet: the nodes there count as inside a solid, and the particles
 // there do not count.
@@ -25,8 +25,16 @@ class OneSide {
   /// Copies the 4 × 4 × 4 nodes around the cell, with a minus where they are not seen.
   void hide(const PaddedTile<float, 2>& nodes, PaddedTile<float, 2>& out) const;
 
-  /// Σ w and Σ w (x_p - x_c) over the particles around the centre that are seen. Up to 240 questions.
-  MeanOffset::Sums around(const ParticleSystem& particles, const CellCounts& counts) const;
+  /// The particles in the 27 cells around that are seen.
+  struct Seen {
+    MeanOffset::Sums sums;           ///< Σ w and Σ w (x_p - x_c)
+    int particles = 0, in_cell = 0;  ///< of all 27, and of the cell itself
+  };
+  /// Up to 240 questions.
+  Seen around(const ParticleSystem& particles, const CellCounts& counts) const;
+
+  /// The open space of the 27 cells whose centres are seen, in cells.
+  float open_space(const PaddedTile<float, 2>& nodes) const;
 
  private:
   Vec3d place(const Vec3d& cells) const { return topology_.origin(bucket_) + cells * topology_.spacing(); }
