@@ -296,6 +296,93 @@ void lcp(Bench& bench) {
                   ours.iterations, ours.setup_seconds, ours.residual, sweeps.residual(), fewest, best, peer_residual));
 }
 
+/// The sloshing box as sand that may not pull: every cell has a bound of zero. A step's load differs from that of the
+/// step before by up to a tenth, in waves, and its start is the pressure of that step.
+class SandBox {
+ public:
+  SandBox(Bench& bench, int n) : bench_(bench), volume_(make_volume(bench.exec, sloshing_box(n), Partition{})) {
+    volume_->declare(scene_lower);
+    const auto cells = static_cast<std::size_t>(volume_->topology().local_count()) * bucket_cells;
+    std::fill_n(plane<float>(scene_lower.name), cells, 0.0f);
+    load_[0].assign(plane<float>(scene_rhs.name), plane<float>(scene_rhs.name) + cells);
+    load_[1] = load_[0];
+    for (std::size_t i = 0; i < cells; ++i) {
+      const auto c = static_cast<int>(i % bucket_cells);
+      const Vec3i cell = volume_->topology().key(static_cast<int>(i / bucket_cells)).coord * bucket_size +
+                         Vec3i{c >> 6, (c >> 3) & 7, c & 7};
+      load_[1][i] *= 1 + 0.1f * std::sin(0.1f * static_cast<float>(cell.x) + 0.07f * static_cast<float>(cell.y) -
+                                         0.05f * static_cast<float>(cell.z));
+    }
+  }
+  /// The load of a step, and a pressure to start from; none: zero.
+  void set(int step, const std::vector<double>& start) {
+    std::copy(load_[step].begin(), load_[step].end(), plane<float>(scene_rhs.name));
+    std::fill_n(plane<double>(scene_pressure.name), load_[0].size(), 0.0);
+    std::copy(start.begin(), start.end(), plane<double>(scene_pressure.name));
+  }
+  std::vector<double> pressure() {
+    return {plane<double>(scene_pressure.name), plane<double>(scene_pressure.name) + load_[0].size()};
+  }
+  SolveReport solve(bool bounded, bool warm) {
+    constexpr double wanted = 1e-4;
+    if (!bounded)
+      return solve_pressure(bench_.exec, *volume_, channels,
+                            {.tolerance = wanted, .warm_start = warm, .memory = &memory_});
+    return solve_lcp(bench_.exec, *volume_, channels, scene_lower,
+                     {.tolerance = wanted, .warm_start = warm, .memory = &memory_});
+  }
+  /// Unknowns at a pressure of exactly zero.
+  std::int64_t held() {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < load_[0].size(); ++i)
+      count += plane<float>(scene_distance.name)[i] < 0 && plane<double>(scene_pressure.name)[i] == 0;
+    return count;
+  }
+
+ private:
+  template <class T>
+  T* plane(const char* name) {
+    return volume_->store(name).plane<T>(0);
+  }
+
+  Bench& bench_;
+  std::unique_ptr<DiscreteVolume> volume_;
+  BufferPool memory_;
+  std::vector<float> load_[2];
+};
+
+/// Sand against the linear solve on the same domain: each from its own pressure of the step before, and from nothing.
+void lcp_sand(Bench& bench) {
+  SandBox sand(bench, 128);
+  std::vector<double> before[2];
+  for (const bool bounded : {false, true}) {
+    sand.set(0, {});
+    sand.solve(bounded, false);
+    before[bounded] = sand.pressure();
+  }
+  SolveReport reports[4];
+  const auto turn = [&](int i, bool bounded, bool warm) {
+    return Turn{[&sand, &reports, i, bounded, warm] { reports[i] = sand.solve(bounded, warm); },
+                [&sand, &before, bounded, warm] { sand.set(1, warm ? before[bounded] : std::vector<double>{}); }};
+  };
+  const auto t = in_turns(7, {turn(0, true, true), turn(1, false, true), turn(2, true, false), turn(3, false, false)});
+  sand.set(1, before[1]);
+  sand.solve(true, true);
+  bool converged = true;
+  for (const SolveReport& r : reports) converged &= r.converged;
+  if (converged)
+    bench.cost("solver.lcp_sand_128", t[0], "s", "solve_pressure", t[1]);
+  else
+    bench.note("solver.lcp_sand_128: no line, since a solve did not converge: " + reports[0].trouble);
+  bench.note(
+      fmt::format("solver.lcp_sand_128: from the step before {} iterations to {:.1e}, linear {} to {:.1e}; from "
+                  "nothing {:.4f} s, {} "
+                  "iterations to {:.1e}, linear {:.4f} s, {} to {:.1e}; {:.3f} M unknowns, {:.3f} M of them held",
+                  reports[0].iterations, reports[0].residual, reports[1].iterations, reports[1].residual, t[2],
+                  reports[2].iterations, reports[2].residual, t[3], reports[3].iterations, reports[3].residual,
+                  static_cast<double>(reports[0].unknowns) * 1e-6, static_cast<double>(sand.held()) * 1e-6));
+}
+
 /// How far the resident memory rises above what it was before a solve, per unknown.
 double memory_per_unknown(Bench& bench, int n) {
   const auto volume = make_volume(bench.exec, sloshing_box(n), Partition{});
@@ -369,6 +456,7 @@ void register_solver(Registry& r) {
   });
   r.add("solver.memory", memory);
   r.add("solver.lcp_128", lcp);
+  r.add("solver.lcp_sand_128", lcp_sand);
   r.add("solver.general_1m", general);
 }
 

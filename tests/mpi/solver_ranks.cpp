@@ -126,6 +126,26 @@ void check_separation(Exec& exec) {
   }
 }
 
+/// Sand: a bound in every cell, from nothing and from the pressure of another load.
+void check_sand(Exec& exec) {
+  constexpr PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
+  const PressureScene scene = sloshing_box(48);
+  for (const Cuts cuts : {Cuts::one, Cuts::balanced, Cuts::skewed}) {
+    const auto volume = make_volume(exec, scene, cut(exec, scene, cuts));
+    volume->declare(scene_lower);
+    const auto cells = static_cast<std::size_t>(volume->topology().local_count()) * bucket_cells;
+    std::fill_n(volume->store(scene_lower.name).plane<float>(0), cells, 0.0f);
+    for (const bool warm : {false, true}) {
+      const SolveReport report =
+          solve_lcp(exec, *volume, channels, scene_lower, {.tolerance = 1e-6, .warm_start = warm});
+      require(report.converged, "the pressure of sand converges");
+      print_pressure(exec, "sand", report, *volume);
+      float* rhs = volume->store(scene_rhs.name).plane<float>(0);
+      for (std::size_t i = 0; i < cells; ++i) rhs[i] *= i % bucket_cells < 100 ? 0.8f : 1.1f;
+    }
+  }
+}
+
 /// Walls one cell thick, drops, and chambers without a surface, whatever becomes of them.
 void check_separation_scene(Exec& exec, const char* what, const PressureScene& scene) {
   constexpr PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
@@ -173,6 +193,7 @@ void check_solver(Exec& exec) {
   check_trouble(exec);
   check_fallback(exec);
   check_separation(exec);
+  check_sand(exec);
   check_separation_scene(exec, "separation, hard box", hard_box(32));
   check_separation_scene(exec, "separation, sealed box", sealed_box(32));
   check_separation_trouble(exec);

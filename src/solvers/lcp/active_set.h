@@ -3,13 +3,11 @@
 
 #include <memory>
 
+#include "solvers/lcp/held_network.h"
 #include "solvers/lcp/lcp.h"
 #include "solvers/linear/network_solve.h"
 
 namespace aegir {
-
-/// Below this a bound is none.
-inline constexpr float no_bound = -1e30f;
 
 /// What an LCP is made of: a level of the hierarchy without bounds, which has kept its networks; how to load the
 /// network of that level; 512 values per bucket of the rest.

@@ -1,8 +1,10 @@
 #include "solvers/lcp/held_network.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/simd.h"
+#include "domain/transport/halo.h"
 #include "parallel/threads.h"
 
 namespace aegir {
@@ -67,6 +69,43 @@ HeldOutline outline_held(const Level& level, const BucketField& held) {
     }
   });
   return outline;
+}
+
+HeldSet::HeldSet(const Topology& topology)
+    : topology_(topology), bits_(static_cast<std::size_t>(topology.total_count()), Rows{}) {}
+
+void HeldSet::prepare(Exec& exec) {
+  if (exec.comm.size() > 1)
+    exchange_halo(exec.comm, topology_, reinterpret_cast<std::byte*>(bits_.data()), sizeof(Rows));
+  changed_.assign(bits_.size(), ChangeBox{});
+  for (std::size_t b = 0; b < bits_.size(); ++b) {
+    for (int r = 0; r < bucket_size * bucket_size; ++r)
+      if (const unsigned row = bits_[b][static_cast<std::size_t>(r)]) {
+        changed_[b].add((r >> 3) - 1, (r & 7) - 1, std::countr_zero(row) - 1);
+        changed_[b].add((r >> 3) + 1, (r & 7) + 1, std::bit_width(row));
+      }
+  }
+}
+
+void HeldSet::Hold::operator()(int bucket, NetworkTile& tile) const {
+  alignas(64) float held[NetworkTile::cells];
+  const auto& neighbours = set.topology_.neighbours(bucket);
+  static constexpr Rows none{};
+  for (int i = 0; i < NetworkTile::side; ++i)
+    for (int j = 0; j < NetworkTile::side; ++j) {
+      // Cells -4 … 11: the lead of a tile is half a bucket.
+      const int x = (i + 4) >> 3, y = (j + 4) >> 3, row = ((i + 4) & 7) * 8 + ((j + 4) & 7);
+      unsigned bits = 0;
+      for (int z = 0; z < 3; ++z) {
+        const int other = neighbours[static_cast<std::size_t>(neighbour_index(x - 1, y - 1, z - 1))];
+        const Rows& rows = other < 0 ? none : set.bits_[static_cast<std::size_t>(other)];
+        bits |= static_cast<unsigned>(rows[static_cast<std::size_t>(row)]) << (8 * z);
+      }
+      bits >>= NetworkTile::lead;
+      float* out = held + (i * NetworkTile::side + j) * NetworkTile::side;
+      for (int k = 0; k < NetworkTile::side; ++k) out[k] = static_cast<float>(bits >> k & 1);
+    }
+  aegir::hold(tile, held);
 }
 
 }  // namespace aegir

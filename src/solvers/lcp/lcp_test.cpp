@@ -178,6 +178,46 @@ TEST(Lcp, AllCellsHeld) {
   EXPECT_EQ(tank.value<double>("pressure", {3, 13, 3}), 0) << "no unknown, no pressure";
 }
 
+/// Sand: every cell has a bound, and large parts fall freely. From the pressure of the load before, the solution is the
+/// same as from nothing.
+TEST(Lcp, EveryCellBoundedFromTheLoadBefore) {
+  constexpr int n = 48, height = 40;
+  Tank sand(n, height), anew(n, height);
+  for (Tank* tank : {&sand, &anew})
+    for (int x = 0; x < n; ++x)
+      for (int y = 0; y < height; ++y)
+        for (int z = 0; z < n; ++z) tank->set<float>("lower", {x, y, z}, 0.0f);
+  const SolveReport first = sand.solve({.tolerance = 1e-6});
+  ASSERT_TRUE(first.converged) << first.trouble;
+  const auto check = sand.check(height);
+  EXPECT_LT(check.worst, 1e-3);
+  EXPECT_EQ(check.bounded, n * n * height);
+  EXPECT_GT(check.held, check.bounded / 10);
+  EXPECT_LT(check.held, check.bounded * 9 / 10);
+  for (Tank* tank : {&sand, &anew})
+    for (std::size_t i = 0; i < tank->size(); ++i)
+      tank->plane<float>("rhs")[i] *= 1 + 0.1f * std::sin(0.01f * static_cast<float>(i % 4096));
+  const SolveReport warm = sand.solve({.tolerance = 1e-6, .warm_start = true});
+  const SolveReport cold = anew.solve({.tolerance = 1e-6});
+  ASSERT_TRUE(warm.converged && cold.converged) << warm.trouble << cold.trouble;
+  EXPECT_LE(warm.iterations, 10);
+  double greatest = 0, differs = 0;
+  for (std::size_t i = 0; i < sand.size(); ++i) {
+    greatest = std::max(greatest, anew.plane<double>("pressure")[i]);
+    differs = std::max(differs, std::abs(anew.plane<double>("pressure")[i] - sand.plane<double>("pressure")[i]));
+  }
+  EXPECT_LT(differs, 1e-3 * greatest);
+}
+
+/// Where there is no pressure yet, there is nothing to start from.
+TEST(Lcp, ZeroIsNoStart) {
+  Tank warm(32, 20), cold(32, 20);
+  ASSERT_TRUE(warm.solve({.tolerance = 1e-6, .warm_start = true}).converged);
+  ASSERT_TRUE(cold.solve({.tolerance = 1e-6}).converged);
+  EXPECT_EQ(std::memcmp(warm.plane<double>("pressure"), cold.plane<double>("pressure"), warm.size() * sizeof(double)),
+            0);
+}
+
 TEST(Lcp, WhatLiesOutsideTheUnknownsIsNotRead) {
   Tank tank(16, 12), clean(16, 12);
   ASSERT_TRUE(clean.solve({.tolerance = 1e-6, .warm_start = true}).converged);

@@ -105,6 +105,16 @@ void relax_uniform(float* __restrict tile, const float* __restrict rhs, float un
       });
 }
 
+/// Repeats a row next to closed sides beyond them.
+inline __attribute__((always_inline)) void follow(float* u, const Line& next, int i, int j, Sides closed) {
+  if (i == 0 && (closed & 1)) store_row(u - tile_i, next);
+  if (i == 7 && (closed & 2)) store_row(u + tile_i, next);
+  if (j == 0 && (closed & 4)) store_row(u - tile_j, next);
+  if (j == 7 && (closed & 8)) store_row(u + tile_j, next);
+  if (closed & 16) u[-1] = next[0];
+  if (closed & 32) u[8] = next[7];
+}
+
 /// The same with closed sides: the values beyond them follow those inside.
 void relax_closed(float* __restrict tile, const float* __restrict rhs, float unit, Sides closed, int sweeps,
                   bool reverse) {
@@ -115,12 +125,23 @@ void relax_closed(float* __restrict tile, const float* __restrict rhs, float uni
         float* u = tile + tile_origin + i * tile_i + j * tile_j;
         const Line next = fused(load(rhs + cell_offset(i, j, 0)), scale, neighbours(u)) * sixth;
         store_row(u, next);
-        if (i == 0 && (closed & 1)) store_row(u - tile_i, next);
-        if (i == 7 && (closed & 2)) store_row(u + tile_i, next);
-        if (j == 0 && (closed & 4)) store_row(u - tile_j, next);
-        if (j == 7 && (closed & 8)) store_row(u + tile_j, next);
-        if (closed & 16) u[-1] = next[0];
-        if (closed & 32) u[8] = next[7];
+        follow(u, next, i, j, closed);
+      });
+}
+
+/// The same at or above `least`.
+void relax_uniform_projected(float* __restrict tile, const float* __restrict rhs, const BucketOperator& a,
+                             const float* __restrict least, int sweeps, bool reverse) {
+  const Line scale = Line{} + 1 / a.unit;
+  constexpr float sixth = 1.0f / 6;
+  const Sides closed = a.closed;
+  by_colour(
+      sweeps, reverse, AEGIR_ROW {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        const int c = cell_offset(i, j, 0);
+        const Line next = _mm256_max_ps(fused(load(rhs + c), scale, neighbours(u)) * sixth, load(least + c));
+        store_row(u, next);
+        if (closed) follow(u, next, i, j, closed);
       });
 }
 
@@ -132,6 +153,18 @@ void relax_network(float* __restrict tile, const float* __restrict rhs, const Ne
         const int c = cell_offset(i, j, 0);
         const Line rest = load(n.keep + c) * load(u);
         store_row(u, fused(load(n.relax + c), pull(u, n, i, j, load(rhs + c)), rest));
+      });
+}
+
+void relax_network_projected(float* __restrict tile, const float* __restrict rhs, const NetworkBucket& n,
+                             const float* __restrict least, int sweeps, bool reverse) {
+  by_colour(
+      sweeps, reverse, AEGIR_ROW {
+        float* u = tile + tile_origin + i * tile_i + j * tile_j;
+        const int c = cell_offset(i, j, 0);
+        const Line rest = load(n.keep + c) * load(u);
+        const Line next = fused(load(n.relax + c), pull(u, n, i, j, load(rhs + c)), rest);
+        store_row(u, _mm256_max_ps(next, load(least + c)));
       });
 }
 
@@ -269,23 +302,12 @@ void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps
     relax_uniform(u.values, rhs, a.unit, sweeps, reverse);
 }
 
-void relax_projected(UnknownTile& tile, const float* rhs, const BucketOperator& a, const float* least, int sweeps) {
-  const Line scale = Line{} + 1 / a.unit;
-  constexpr float sixth = 1.0f / 6;
-  for (int half = 0; half < 2 * sweeps; ++half) {
-    for (int i = 0; i < 8; ++i)
-      for (int j = (i + half) & 1; j < 8; j += 2) {
-        float* u = tile.row(i, j);
-        const int c = cell_offset(i, j, 0);
-        Line next;
-        if (const NetworkBucket* n = a.network)
-          next = fused(load(n->relax + c), pull(u, *n, i, j, load(rhs + c)), load(n->keep + c) * load(u));
-        else
-          next = fused(load(rhs + c), scale, neighbours(u)) * sixth;
-        store_row(u, _mm256_max_ps(next, load(least + c)));
-      }
-    mirror(tile, a.closed);
-  }
+void relax_projected(UnknownTile& u, const float* rhs, const BucketOperator& a, const float* least, int sweeps,
+                     bool reverse) {
+  if (a.network)
+    relax_network_projected(u.values, rhs, *a.network, least, sweeps, reverse);
+  else
+    relax_uniform_projected(u.values, rhs, a, least, sweeps, reverse);
 }
 
 void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out) {

@@ -31,7 +31,8 @@ struct BucketOperator {
 void relax(UnknownTile& u, const float* rhs, const BucketOperator& a, int sweeps, bool reverse);
 
 /// relax() that stays at or above `least`.
-void relax_projected(UnknownTile& u, const float* rhs, const BucketOperator& a, const float* least, int sweeps);
+void relax_projected(UnknownTile& u, const float* rhs, const BucketOperator& a, const float* least, int sweeps,
+                     bool reverse = false);
 
 /// residual = rhs - A u over the bucket.
 void residual(const UnknownTile& u, const float* rhs, const BucketOperator& a, float* out);

@@ -1,6 +1,8 @@
 #include "solvers/linear/bucket_kernels.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
@@ -81,6 +83,62 @@ TEST(PressureOperator, KernelsInSingleAndDoubleAgree) {
   for (std::size_t i = 0; i < b.size(); ++i) expected[i] -= alpha * ax[i];
   EXPECT_LE(norm(difference(moved, expected)), 1e-13 * norm(ax));
   EXPECT_NEAR(squares, dot(moved, moved), 1e-12 * squares);
+}
+
+/// Far bounds change nothing, near ones are kept; in mixed and in uniform buckets with closed sides, both ways.
+TEST(PressureOperator, ProjectedRelaxationIsRelaxationWithinBounds) {
+  TestNetwork network({3, 2, 2});
+  network.scatter(8);
+  const auto level = network.level(false);
+  const std::vector<float> x = narrowed(network.noise(*level, 8)), rhs = narrowed(network.noise(*level, 9));
+  alignas(64) float far[bucket_cells], near[bucket_cells];
+  std::fill_n(far, bucket_cells, -1e30f), std::fill_n(near, bucket_cells, -0.1f);
+  for (int b = 0; b < network.topology->local_count(); ++b) {
+    if (level->kind(b) == BucketKind::empty) continue;
+    std::vector<BucketOperator> operators{level->bucket_operator(b)};
+    if (!operators[0].network)
+      for (const Sides closed : {Sides{0}, Sides{9}, Sides{38}, Sides{63}}) operators.push_back({nullptr, 2, closed});
+    for (const BucketOperator& a : operators)
+      for (const bool reverse : {false, true}) {
+        UnknownTile plain, projected;
+        for (UnknownTile* tile : {&plain, &projected}) load_bucket(*tile, *network.topology, b, x.data(), a);
+        relax(plain, rhs.data() + b * bucket_cells, a, 3, reverse);
+        relax_projected(projected, rhs.data() + b * bucket_cells, a, far, 3, reverse);
+        alignas(64) float one[bucket_cells], other[bucket_cells];
+        store_own(plain, one), store_own(projected, other);
+        EXPECT_TRUE(std::equal(one, one + bucket_cells, other));
+        relax_projected(projected, rhs.data() + b * bucket_cells, a, near, 2, reverse);
+        store_own(projected, other);
+        EXPECT_EQ(*std::min_element(other, other + bucket_cells), -0.1f) << "some are at their bound, none below";
+      }
+  }
+}
+
+/// Buckets are coarsened alike whether or not it is known how far away the next cell is that is not uniform.
+TEST(PressureOperator, WhatIsOutOfReachDoesNotMatter) {
+  for (int depth = 0; depth < 8; ++depth) {
+    TestNetwork network({4, 4, 4});
+    network.make_solid({8 + depth, 16 + depth, 23 - depth});
+    network.sink(1, {16 + depth, 8 + depth, 15 - depth}) = 2;
+    std::int64_t unknowns = 0;
+    std::vector<BucketShape> known = network.shapes(unknowns), unknown = known;
+    for (BucketShape& s : unknown) s = {s.kind, s.closed};
+    const auto load = network.loader();
+    const Level one(network.exec, network.topology, known, 1, false, load);
+    const Level other(network.exec, network.topology, unknown, 1, false, load);
+    for (int a = 0; a < 3; ++a) {
+      const auto bytes = static_cast<std::size_t>(one.coarse_topology->local_count()) * bucket_cells * sizeof(float);
+      EXPECT_EQ(std::memcmp(one.coarse_network->link[a].data(), other.coarse_network->link[a].data(), bytes), 0);
+      EXPECT_EQ(std::memcmp(one.coarse_network->sink[a].data(), other.coarse_network->sink[a].data(), bytes), 0);
+    }
+    for (int b = 0; b < network.topology->local_count(); ++b) {
+      const TransferWeights *s = one.transfer(b), *t = other.transfer(b);
+      ASSERT_EQ(s == nullptr, t == nullptr);
+      if (s) {
+        EXPECT_EQ(std::memcmp(s, t, sizeof *s), 0);
+      }
+    }
+  }
 }
 
 TEST(PressureOperator, WhatIsHeldIsNoUnknown) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -36,17 +35,10 @@ void write_octant(float* bucket, int octant, const float* block) {
       std::memcpy(bucket + cell_offset(x + i, y + j, z), block + (i * 4 + j) * 4, 4 * sizeof(float));
 }
 
-void ChangeBox::add(int i, int j, int k) {
-  const int at[3] = {i, j, k};
-  for (int a = 0; a < 3; ++a) {
-    low[a] = static_cast<std::int8_t>(std::min<int>(low[a], at[a]));
-    high[a] = static_cast<std::int8_t>(std::max<int>(high[a], at[a]));
-  }
-}
-
-BucketField::BucketField(int buckets, int values_per_bucket, BufferPool* pool)
+BucketField::BucketField(int buckets, int values_per_bucket, BufferPool* pool, bool zeroed)
     : memory_(static_cast<std::size_t>(buckets) * static_cast<std::size_t>(values_per_bucket) * sizeof(float), pool),
       stride_(static_cast<std::size_t>(values_per_bucket)) {
+  if (!zeroed) return;
   parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
     std::memset(data() + begin * stride_, 0, (end - begin) * stride_ * sizeof(float));
   });
@@ -62,10 +54,10 @@ void BucketField::exchange(Exec& exec, const Topology& topology) {
   if (exec.comm.size() > 1) exchange_halo(exec.comm, topology, memory_.data(), stride_ * sizeof(float));
 }
 
-NetworkFields::NetworkFields(const Topology& topology, BufferPool* pool) {
+NetworkFields::NetworkFields(const Topology& topology, BufferPool* pool, bool zeroed) {
   for (int a = 0; a < 3; ++a) {
-    link[a] = BucketField(topology.total_count(), bucket_cells, pool);
-    sink[a] = BucketField(topology.total_count(), bucket_cells, pool);
+    link[a] = BucketField(topology.total_count(), bucket_cells, pool, zeroed);
+    sink[a] = BucketField(topology.total_count(), bucket_cells, pool, zeroed);
   }
 }
 
@@ -74,10 +66,11 @@ void NetworkFields::exchange(Exec& exec, const Topology& topology) {
 }
 
 void NetworkFields::load(const Topology& topology, int bucket, NetworkTile& tile) const {
+  using Part = PaddedTile<float, NetworkTile::lead>;
+  static_assert(sizeof(Part) == NetworkTile::cells * sizeof(float) && NetworkTile::pitch % 16 == 0);
   for (int a = 0; a < 6; ++a) {
-    PaddedTile<float, 4> part;
-    load_tile<Halo<4>>(part, topology, bucket, (a < 3 ? link[a] : sink[a - 3]).data(), 0.0f);
-    std::memcpy(a < 3 ? tile.link[a] : tile.sink[a - 3], part.values, NetworkTile::cells * sizeof(float));
+    auto* part = reinterpret_cast<Part*>(a < 3 ? tile.link[a] : tile.sink[a - 3]);  // laid out alike
+    load_tile<Halo<4>>(*part, topology, bucket, (a < 3 ? link[a] : sink[a - 3]).data(), 0.0f);
   }
 }
 
@@ -86,10 +79,13 @@ struct Level::Plan {
   static constexpr std::int32_t trilinear = -1, as_in_base = -2;
   std::vector<std::int32_t> like;
   const Level* base = nullptr;
+  bool operators = true;  // else those of base
+  const HeldCells* held = nullptr;
+  std::vector<std::uint8_t> holds;  // by bucket: held cells are within reach of its coarsening
 };
 
 Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit,
-             bool last, TileLoader load, BufferPool* pool)
+             bool last, TileLoader load, BufferPool* pool, const HeldCells* held)
     : topology_(std::move(topology)), shapes_(std::move(shapes)), unit_(unit), pool_(pool) {
   const Topology& t = *topology_;
   colour_buckets();
@@ -105,7 +101,7 @@ Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<B
     partial = BucketField(t.total_count(), coarse_pitch, pool);
   }
   unknown = BucketField(t.total_count(), bucket_cells, pool);
-  build_operators(exec, plan_alike(exec, last), last, load);
+  build_operators(exec, plan_alike(exec, last, held, nullptr), last, load);
 }
 
 void Level::colour_buckets() {
@@ -119,6 +115,17 @@ namespace {
 
 constexpr std::uint8_t code_mixed = 0xff, code_uniform = 0x40;
 using Surroundings = std::array<std::uint8_t, 27>;
+
+/// True when a box of the n-th neighbour reaches within `distance` cells of a bucket.
+bool in_reach(const ChangeBox& box, int n, int distance = NetworkTile::lead) {
+  if (box.empty()) return false;
+  bool meets = true;
+  for (int a = 0; a < 3; ++a) {
+    const int shift = bucket_size * neighbour_offset(n)[a];
+    meets &= box.low[a] + shift < bucket_size + distance && box.high[a] + shift >= -distance;
+  }
+  return meets;
+}
 
 std::uint8_t code(const BucketShape& s) {
   return s.kind == BucketKind::mixed   ? code_mixed
@@ -142,29 +149,61 @@ bool all_uniform(const NetworkTile& tile, float unit) {
 
 }  // namespace
 
-Level::Plan Level::plan_alike(Exec& exec, bool last) const {
+Level::Plan Level::plan_alike(Exec& exec, bool last, const HeldCells* held, const Level* base) const {
   const Topology& t = *topology_;
   Plan plan;
-  plan.like.assign(static_cast<std::size_t>(t.local_count()), Plan::trilinear);
+  plan.like.assign(static_cast<std::size_t>(t.local_count()), base ? Plan::as_in_base : Plan::trilinear);
+  plan.base = base, plan.operators = !base, plan.held = held;
   if (last) return plan;
-  std::vector<std::uint8_t> codes(static_cast<std::size_t>(t.total_count()), 0);
-  for (int b = 0; b < t.local_count(); ++b) codes[static_cast<std::size_t>(b)] = code(shape(b));
-  if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(codes.data()), 1);
+  if (held) plan.holds.assign(plan.like.size(), 0);
+  std::vector<BucketShape> all = shapes_;
+  all.resize(static_cast<std::size_t>(t.total_count()));
+  if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(all.data()), sizeof(BucketShape));
+  // All that coarsening looks at lies within three cells: what is not uniform further away does not matter.
+  const auto seen_from = [&](int b, int other, int n) {
+    const BucketShape& s = all[static_cast<std::size_t>(other)];
+    return s.kind == BucketKind::mixed && other != b && !in_reach(s.unlike, n, 3) ? code_uniform : code(s);
+  };
   std::map<Surroundings, std::int32_t> seen;  // of buckets among uniform ones
   for (int b = 0; b < t.local_count(); ++b) {
     if (kind(b) == BucketKind::empty) continue;
     Surroundings around;
-    bool plain = true, deep = true;
+    bool plain = true, deep = true, holds = false;
     for (std::size_t n = 0; n < 27; ++n) {
       const int other = t.neighbours(b)[n];
-      around[n] = other < 0 ? std::uint8_t{0} : codes[static_cast<std::size_t>(other)];
+      around[n] = other < 0 ? std::uint8_t{0} : seen_from(b, other, static_cast<int>(n));
       plain &= around[n] != code_mixed;
       deep &= around[n] == code_uniform;
+      holds |= held && other >= 0 && in_reach(held->changed[static_cast<std::size_t>(other)], static_cast<int>(n));
     }
-    if (deep) continue;
-    plan.like[static_cast<std::size_t>(b)] = plain ? seen.try_emplace(around, b).first->second : b;
+    if (holds) plan.holds[static_cast<std::size_t>(b)] = 1;
+    if (!holds && (deep || base)) continue;
+    plan.like[static_cast<std::size_t>(b)] = plain && !holds ? seen.try_emplace(around, b).first->second : b;
   }
   return plan;
+}
+
+void Level::share_coarse(const NetworkFields& coarse) {
+  coarse_network = std::make_unique<NetworkFields>(*coarse_topology, pool_, false);
+  for (int a = 0; a < 3; ++a) {
+    coarse_network->link[a].copy_from(coarse.link[a], coarse_topology->total_count());
+    coarse_network->sink[a].copy_from(coarse.sink[a], coarse_topology->total_count());
+  }
+  partial = BucketField(topology_->total_count(), coarse_pitch, pool_);
+}
+
+Level::Level(Exec& exec, const Level& base, const NetworkFields& coarse, const HeldCells& held, TileLoader load,
+             BufferPool* pool)
+    : coarse_topology(base.coarse_topology),
+      parents(base.parents),
+      topology_(base.topology_),
+      shapes_(base.shapes_),
+      unit_(base.unit_),
+      pool_(pool) {
+  colour_buckets();
+  share_coarse(coarse);
+  unknown = BucketField(topology_->total_count(), bucket_cells, pool);
+  build_operators(exec, plan_alike(exec, false, &held, &base), false, load);
 }
 
 Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
@@ -177,14 +216,7 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::ve
       pool_(pool) {
   const Topology& t = *topology_;
   colour_buckets();
-  if (coarse) {
-    coarse_network = std::make_unique<NetworkFields>(*coarse_topology, pool);
-    for (int a = 0; a < 3; ++a) {
-      coarse_network->link[a].copy_from(coarse->link[a], coarse_topology->total_count());
-      coarse_network->sink[a].copy_from(coarse->sink[a], coarse_topology->total_count());
-    }
-    partial = BucketField(t.total_count(), coarse_pitch, pool);
-  }
+  if (coarse) share_coarse(*coarse);
   unknown = BucketField(t.total_count(), bucket_cells, pool);
   Plan plan;
   plan.base = &base;
@@ -193,14 +225,7 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::ve
     bool affected = false;
     for (int n = 0; n < 27; ++n) {
       const int other = t.neighbours(b)[static_cast<std::size_t>(n)];
-      if (other < 0 || changed[static_cast<std::size_t>(other)].empty()) continue;
-      bool meets = true;  // the box, and the tile around this bucket
-      for (int a = 0; a < 3; ++a) {
-        const int shift = bucket_size * neighbour_offset(n)[a];
-        meets &= changed[static_cast<std::size_t>(other)].low[a] + shift <= 11 &&
-                 changed[static_cast<std::size_t>(other)].high[a] + shift >= -4;
-      }
-      affected |= meets;
+      affected |= other >= 0 && in_reach(changed[static_cast<std::size_t>(other)], n);
     }
     plan.like[static_cast<std::size_t>(b)] = affected ? b : Plan::as_in_base;
   });
@@ -285,7 +310,9 @@ void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader 
       network_of_[b] = plan.base->network_of_[b], transfer_of_[b] = plan.base->transfer_of_[b];
       continue;
     }
-    const bool mixed = shapes_[b].kind == BucketKind::mixed || (last && shapes_[b].kind != BucketKind::empty);
+    if (!plan.operators) network_of_[b] = plan.base->network_of_[b];
+    const bool mixed =
+        plan.operators && (shapes_[b].kind == BucketKind::mixed || (last && shapes_[b].kind != BucketKind::empty));
     const bool coarsened =
         !last && plan.like[b] == static_cast<std::int32_t>(b) && shapes_[b].kind != BucketKind::empty;
     if (coarsened) block_of[b] = blocks_wanted++;
@@ -293,7 +320,8 @@ void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader 
   }
   networks_ = PooledBuffer(static_cast<std::size_t>(networks) * sizeof(NetworkBucket), pool_);
   transfers_ = PooledBuffer(static_cast<std::size_t>(blocks_wanted) * sizeof(TransferWeights), pool_);
-  const auto blocks = std::make_unique_for_overwrite<NetworkBlock[]>(static_cast<std::size_t>(blocks_wanted));
+  PooledBuffer block_memory(static_cast<std::size_t>(blocks_wanted) * sizeof(NetworkBlock), pool_);
+  auto* blocks = reinterpret_cast<NetworkBlock*>(block_memory.data());
   NetworkBlock inner{};
   const NetworkBlock nothing{};
   for (auto& axis : inner.link) std::ranges::fill(axis, 2 * unit_);
@@ -308,6 +336,7 @@ void Level::build_operators(Exec& exec, const Plan& plan, bool last, TileLoader 
         network_of_[static_cast<std::size_t>(b)] = to;
       }
       if (block < 0) continue;
+      if (plan.held && plan.holds[static_cast<std::size_t>(b)]) plan.held->hold(b, *tile);
       if (own < 0 && all_uniform(*tile, unit_)) {
         blocks[static_cast<std::size_t>(block)] = inner;
       } else {
@@ -387,44 +416,5 @@ std::int64_t Level::pass_bytes(std::int64_t per_cell) const {
 }
 
 const TransferWeights* Level::transfer(int b) const { return transfer_of_[static_cast<std::size_t>(b)]; }
-
-std::vector<BucketShape> classify(const Topology& topology, const NetworkFields& network, float unit,
-                                  std::int64_t& unknowns) {
-  std::vector<BucketShape> shapes(static_cast<std::size_t>(topology.local_count()));
-  std::atomic<std::int64_t> sum{0};
-  for_local(topology, [&](int b) {
-    const auto& neighbours = topology.neighbours(b);
-    int count = 0;
-    bool uniform = true;
-    const float *link[3], *sink[3], *above[3];
-    for (int a = 0; a < 3; ++a) {
-      link[a] = network.link[a].at(b), sink[a] = network.sink[a].at(b);
-      const int up = neighbours[static_cast<std::size_t>(neighbour_index(a == 0, a == 1, a == 2))];
-      above[a] = up < 0 ? nullptr : network.link[a].at(up);
-    }
-    for (int i = 0; i < 8; ++i)
-      for (int j = 0; j < 8; ++j)
-        for (int k = 0; k < 8; ++k) {
-          const int c = cell_offset(i, j, k), at[3] = {i, j, k};
-          float sinks = sink[0][c] + sink[1][c] + sink[2][c], links = 0;
-          bool plain = sinks == 0;
-          for (int a = 0; a < 3; ++a) {
-            constexpr int step[3] = {64, 8, 1};
-            const float low = link[a][c];
-            const float high = at[a] < 7 ? link[a][c + step[a]] : above[a] ? above[a][c - 7 * step[a]] : 0.0f;
-            plain &= low == unit && high == unit;
-            links += low + high;
-          }
-          uniform &= plain;
-          count += sinks + links > least_diagonal;
-        }
-    shapes[static_cast<std::size_t>(b)].kind = count == 0 ? BucketKind::empty
-                                               : uniform  ? BucketKind::uniform
-                                                          : BucketKind::mixed;
-    sum += count;
-  });
-  unknowns = sum;
-  return shapes;
-}
 
 }  // namespace aegir

@@ -20,19 +20,17 @@ namespace aegir {
 /// Fills a tile with the network around a bucket.
 using TileLoader = FunctionRef<void(int bucket, NetworkTile& tile)>;
 
-/// The box of cells of a bucket whose network differs from another's; empty where low > high. May reach one cell beyond
-/// the bucket.
-struct ChangeBox {
-  std::int8_t low[3] = {100, 100, 100}, high[3] = {-100, -100, -100};
-  void add(int i, int j, int k);
-  bool empty() const { return low[0] > high[0]; }
+/// Cells that are held at zero as far as coarser levels are concerned; the level's own operators do not know of it.
+struct HeldCells {
+  std::span<const ChangeBox> changed;  ///< by bucket, ghosts included: cells held or beside a held one
+  FunctionRef<void(int bucket, NetworkTile& tile)> hold;  ///< turns links to held cells around a bucket into sinks
 };
 
-/// Memory of floats by bucket, zeroed.
+/// Memory of floats by bucket, zeroed unless asked for as it comes.
 class BucketField {
  public:
   BucketField() = default;
-  BucketField(int buckets, int values_per_bucket, BufferPool* pool = nullptr);
+  BucketField(int buckets, int values_per_bucket, BufferPool* pool = nullptr, bool zeroed = true);
   float* at(int bucket) { return data() + static_cast<std::size_t>(bucket) * stride_; }
   const float* at(int bucket) const { return const_cast<BucketField*>(this)->at(bucket); }
   float* data() { return reinterpret_cast<float*>(memory_.data()); }
@@ -50,7 +48,7 @@ class BucketField {
 /// Links and sinks of all buckets of a level while it is being built.
 struct NetworkFields {
   BucketField link[3], sink[3];
-  NetworkFields(const Topology& topology, BufferPool* pool);
+  NetworkFields(const Topology& topology, BufferPool* pool, bool zeroed = true);
   void exchange(Exec& exec, const Topology& topology);
   /// The network around one bucket, zero where there is none.
   void load(const Topology& topology, int bucket, NetworkTile& tile) const;
@@ -63,14 +61,19 @@ void write_octant(float* bucket, int octant, const float* block);
 class Level {
  public:
   /// `shapes` of the local buckets, `load` for the network around one. Unless it is the last, also makes the coarse
-  /// topology and its network. Collective.
+  /// topology and its network, with the cells in `held` held. Collective.
   Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes, float unit, bool last,
-        TileLoader load, BufferPool* pool = nullptr);
+        TileLoader load, BufferPool* pool = nullptr, const HeldCells* held = nullptr);
 
   /// A level like `base`, which must outlive it, but for cells whose network `changed`, by bucket, ghosts included.
   /// `coarse` is the network of the level below `base`, null where there is none. Collective.
   Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::vector<BucketShape> shapes,
         std::span<const ChangeBox> changed, TileLoader load, BufferPool* pool = nullptr);
+
+  /// A level with the operators of `base`, which must outlive it and not be a last level, but coarsened with cells
+  /// held. Collective.
+  Level(Exec& exec, const Level& base, const NetworkFields& coarse, const HeldCells& held, TileLoader load,
+        BufferPool* pool = nullptr);
 
   /// Makes the cells of some local buckets unknowns as in `base`, but for those where `held`, 512 values per bucket, is
   /// not 0: they stay 0, and links to them work as sinks. Transfers and coarse levels stay as they are, and a bucket
@@ -115,7 +118,8 @@ class Level {
   /// What becomes of a bucket's operators when a level is built.
   struct Plan;
   void colour_buckets();
-  Plan plan_alike(Exec& exec, bool last) const;
+  Plan plan_alike(Exec& exec, bool last, const HeldCells* held, const Level* base) const;
+  void share_coarse(const NetworkFields& coarse);
   void build_operators(Exec& exec, const Plan& plan, bool last, TileLoader load);
   void place_blocks(Exec& exec, FunctionRef<const NetworkBlock*(int)> block_of);
   void place(int fine, const NetworkBlock& block, BucketField& remote);

@@ -32,10 +32,28 @@ void clear_own(UnknownTile& tile) {
     for (int j = 0; j < bucket_size; ++j) store_row(tile.row(i, j), Row<float>{});
 }
 
-/// Restricts the residual of one bucket into its 5×5×5 partial sums.
-void restrict_residual(Level& level, int b, const UnknownTile& tile, const float* rhs) {
+constexpr auto no_bounds = [](int) -> const float* { return nullptr; };
+const Multigrid::Bounds unbounded{no_bounds};
+
+void relax_bucket(UnknownTile& tile, const float* rhs, const BucketOperator& a, const float* least, int sweeps,
+                  bool reverse) {
+  if (least)
+    relax_projected(tile, rhs, a, least, sweeps, reverse);
+  else
+    relax(tile, rhs, a, sweeps, reverse);
+}
+
+/// Restricts the residual of one bucket into its 5×5×5 partial sums, but for the cells that are at their bound.
+void restrict_residual(Level& level, int b, const UnknownTile& tile, const float* rhs, const float* least) {
   alignas(64) float r[bucket_cells];
   residual(tile, rhs, level.bucket_operator(b), r);
+  if (least)
+    for (int i = 0; i < bucket_size; ++i)
+      for (int j = 0; j < bucket_size; ++j) {
+        const int c = cell_offset(i, j, 0);
+        const Row<float> kept = load_row(tile.row(i, j)) > load_row(least + c) ? load_row(r + c) : Row<float>{};
+        store_row(r + c, kept);
+      }
   restrict_bucket(r, level.transfer(b), level.partial.at(b));
 }
 
@@ -72,8 +90,9 @@ ChangeBox difference(const NetworkFields& a, const NetworkFields& b, int bucket)
   return box;
 }
 
-/// Adds the interpolated correction to a bucket's values; cells that are no unknowns stay zero.
-void correct(Level& level, const Level& coarse, int b, float* values) {
+/// Adds the interpolated correction to a bucket's values; cells that are no unknowns stay zero, those at their bound
+/// stay there.
+void correct(Level& level, const Level& coarse, int b, float* values, const Multigrid::Bounds& bounds) {
   alignas(64) float around[coarse_pitch], fine[bucket_cells];
   const int up = level.parents.parent(b);
   const float* from = around;
@@ -83,6 +102,13 @@ void correct(Level& level, const Level& coarse, int b, float* values) {
     from = level.partial.at(b);  // fetch_coarse() left them there
   prolong_bucket(from, level.transfer(b), fine);
   const BucketOperator a = level.bucket_operator(b);
+  if (bounds.correction != 1)
+    for (float& f : fine) f *= bounds.correction;
+  if (const float* least = bounds.least(b))
+    for (int c = 0; c < bucket_cells; ++c) {
+      const float next = values[c] + fine[c];
+      fine[c] = values[c] > least[c] ? (next > least[c] ? next : least[c]) - values[c] : 0.0f;
+    }
   if (a.network)
     for (int c = 0; c < bucket_cells; ++c) values[c] = a.network->relax[c] > 0 ? values[c] + fine[c] : 0.0f;
   else
@@ -92,13 +118,13 @@ void correct(Level& level, const Level& coarse, int b, float* values) {
 }  // namespace
 
 Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
-                     std::int64_t unknowns, TileLoader load, const Settings& settings)
+                     std::int64_t unknowns, TileLoader load, const Settings& settings, const HeldCells* held)
     : settings_(settings) {
   const auto is_last = [&](int l, std::int64_t count) {
     return count <= settings_.direct_unknowns || l + 1 >= settings_.most_levels;
   };
   levels_.push_back(std::make_unique<Level>(exec, std::move(topology), std::move(shapes), 1.0f, is_last(0, unknowns),
-                                            load, settings_.memory));
+                                            load, settings_.memory, held));
   while (levels_.back()->coarse_network) {
     Level& fine = *levels_.back();
     auto network = std::move(fine.coarse_network);
@@ -120,9 +146,22 @@ Multigrid::Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::
 Multigrid::Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
                      std::span<const ChangeBox> changed, TileLoader load, const Settings& settings)
     : settings_(settings) {
+  const NetworkFields* coarse = first + 1 < base.level_count() ? base.level(first + 1).network.get() : nullptr;
+  levels_.push_back(
+      std::make_unique<Level>(exec, base.level(first), coarse, std::move(shapes), changed, load, settings_.memory));
+  derive_below(exec, base, first);
+}
+
+Multigrid::Multigrid(Exec& exec, const Multigrid& base, const HeldCells& held, TileLoader load,
+                     const Settings& settings)
+    : settings_(settings) {
+  levels_.push_back(std::make_unique<Level>(exec, base.level(0), *base.level(1).network, held, load, settings_.memory));
+  derive_below(exec, base, 0);
+}
+
+/// The levels below `first` of a base, from what the level above has made of their networks.
+void Multigrid::derive_below(Exec& exec, const Multigrid& base, int first) {
   const auto below = [&](int l) { return l + 1 < base.level_count() ? base.level(l + 1).network.get() : nullptr; };
-  levels_.push_back(std::make_unique<Level>(exec, base.level(first), below(first), std::move(shapes), changed, load,
-                                            settings_.memory));
   for (int l = first + 1; l < base.level_count(); ++l) {
     Level& fine = *levels_.back();
     const auto network = std::move(fine.coarse_network);
@@ -150,7 +189,7 @@ int Multigrid::sweeps(const Level& level, int b) const {
 void Multigrid::begin(Exec& exec, RightHandSide first, RightHandSide again) {
   if (level_count() > 1) {
     Stopwatch watch;
-    descend(exec, level(0), first, again);
+    descend(exec, level(0), first, again, unbounded);
     return book(exec, "multigrid.descend", watch, level(0).pass_bytes(bytes_down));
   }
   for (int colour = 0; colour < 2; ++colour)
@@ -161,11 +200,23 @@ void Multigrid::begin(Exec& exec, RightHandSide first, RightHandSide again) {
 }
 
 void Multigrid::finish(Exec& exec, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
-  correct_below(exec, 0, again, finished);
+  correct_below(exec, 0, again, unbounded, finished);
+}
+
+void Multigrid::begin_bounded(Exec& exec, RightHandSide first, RightHandSide again, const Bounds& bounds) {
+  Stopwatch watch;
+  descend(exec, level(0), first, again, bounds);
+  book(exec, "multigrid.descend", watch, level(0).pass_bytes(bytes_down));
+}
+
+void Multigrid::finish_bounded(Exec& exec, RightHandSide again, const Bounds& bounds,
+                               FunctionRef<void(int, const float*)> finished) {
+  correct_below(exec, 0, again, bounds, finished);
 }
 
 /// The rest of the cycle on level l, whose first relaxations are done.
-void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
+void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, const Bounds& bounds,
+                              FunctionRef<void(int, const float*)> finished) {
   if (l + 1 == level_count()) return solve_last(exec, again, finished);
   Level &fine = level(l), &coarse = level(l + 1);
   Stopwatch gathering;
@@ -173,24 +224,25 @@ void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, FunctionRe
   book(exec, "multigrid.transfer", gathering, 0);
   const auto rhs = [&](int b, float*) -> const float* { return coarse.rhs.at(b); };
   Stopwatch descending;
-  if (l + 2 < level_count()) descend(exec, coarse, rhs, rhs);
+  if (l + 2 < level_count()) descend(exec, coarse, rhs, rhs, unbounded);
   book(exec, "multigrid.coarse", descending, coarse.pass_bytes(bytes_coarse_down));
-  correct_below(exec, l + 1, rhs, [](int, const float*) {});
+  correct_below(exec, l + 1, rhs, unbounded, [](int, const float*) {});
   coarse.unknown.exchange(exec, coarse.topology());
   fetch_coarse(exec, fine, coarse);
   Stopwatch ascending;
-  ascend(exec, l, again, finished);
+  ascend(exec, fine, coarse, again, bounds, finished);
   book(exec, l == 0 ? "multigrid.ascend" : "multigrid.coarse", ascending,
        fine.pass_bytes(l == 0 ? bytes_up : bytes_coarse_up));
 }
 
-void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again) {
+void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again, const Bounds& bounds) {
   const Topology& t = level.topology();
   for_buckets(level.buckets(0), [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     clear(tile);
-    relax(tile, first(b, scratch), level.bucket_operator(b), sweeps(level, b), false);
+    const float* rhs = first(b, scratch);
+    relax_bucket(tile, rhs, level.bucket_operator(b), bounds.least(b), sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
   });
   level.unknown.exchange(exec, t);
@@ -201,16 +253,17 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     load_faces(tile, t, b, level.unknown.data());
     mirror(tile, level.bucket_operator(b).closed);
     const float* rhs = first(b, scratch);
-    relax(tile, rhs, level.bucket_operator(b), sweeps(level, b), false);
+    const float* least = bounds.least(b);
+    relax_bucket(tile, rhs, level.bucket_operator(b), least, sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
-    restrict_residual(level, b, tile, rhs);
+    restrict_residual(level, b, tile, rhs, least);
   });
   level.unknown.exchange(exec, t);
   for_buckets(level.buckets(0), [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
-    restrict_residual(level, b, tile, again(b, scratch));
+    restrict_residual(level, b, tile, again(b, scratch), bounds.least(b));
   });
   level.partial.exchange(exec, t);
 }
@@ -265,7 +318,7 @@ void Multigrid::prolong_from(Exec& exec, int l, const double* coarse_values_in, 
   for (int colour = 0; colour < 2; ++colour)
     for_buckets(fine.buckets(colour), [&](int b) {
       alignas(64) float values[bucket_cells] = {};
-      correct(fine, coarse, b, values);
+      correct(fine, coarse, b, values, unbounded);
       for (int c = 0; c < bucket_cells; ++c)
         fine_values[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)] =
             static_cast<double>(values[c]);
@@ -280,19 +333,19 @@ void Multigrid::fetch_coarse(Exec& exec, Level& fine, Level& coarse) {
       });
 }
 
-void Multigrid::ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished) {
-  Level &level = this->level(l), &coarse = this->level(l + 1);
+void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide again, const Bounds& bounds,
+                       FunctionRef<void(int, const float*)> finished) {
   const Topology& t = level.topology();
-  for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b)); });
+  for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b), bounds); });
   level.unknown.exchange(exec, t);
   for (int colour = 1; colour >= 0; --colour) {
     for_buckets(level.buckets(colour), [&](int b) {
       alignas(64) float scratch[bucket_cells];
       float* values = level.unknown.at(b);
-      if (colour == 1) correct(level, coarse, b, values);
+      if (colour == 1) correct(level, coarse, b, values, bounds);
       UnknownTile tile;
       load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
-      relax(tile, again(b, scratch), level.bucket_operator(b), sweeps(level, b), true);
+      relax_bucket(tile, again(b, scratch), level.bucket_operator(b), bounds.least(b), sweeps(level, b), true);
       store_own(tile, values);
       finished(b, values);
     });

@@ -29,15 +29,19 @@ class Multigrid {
     bool base_only = false;        ///< to build others from: keeps links and sinks of the coarse levels, has no cycle
   };
 
-  /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks.
-  /// Collective.
+  /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks; cells
+  /// in `held` are held on all levels but the finest. Collective.
   Multigrid(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<BucketShape> shapes,
-            std::int64_t unknowns, TileLoader load, const Settings& settings);
+            std::int64_t unknowns, TileLoader load, const Settings& settings, const HeldCells* held = nullptr);
 
   /// The hierarchy below level `first` of `base`, for a network that differs from that level's in the cells in
   /// `changed`, by bucket, ghosts included. Base must outlive it and be built as `base_only`. Collective.
   Multigrid(Exec& exec, const Multigrid& base, int first, std::vector<BucketShape> shapes,
             std::span<const ChangeBox> changed, TileLoader load, const Settings& settings);
+
+  /// The hierarchy of `base` with cells held on all levels but the finest, which keeps its operators. Base must outlive
+  /// it, be built as `base_only` and have two levels. Collective.
+  Multigrid(Exec& exec, const Multigrid& base, const HeldCells& held, TileLoader load, const Settings& settings);
 
   /// The right-hand side of a bucket of the finest level as 512 floats, in `scratch` or elsewhere.
   using RightHandSide = FunctionRef<const float*(int bucket, float* scratch)>;
@@ -48,6 +52,18 @@ class Multigrid {
   /// threads. Collective.
   void begin(Exec& exec, RightHandSide first, RightHandSide again);
   void finish(Exec& exec, RightHandSide again, FunctionRef<void(int bucket, const float* values)> finished);
+
+  /// Bounds of the cycle's result on the finest level.
+  struct Bounds {
+    FunctionRef<const float*(int bucket)> least;  ///< 512 floats; null where there are none
+    float correction = 1;                         ///< weight of the coarse correction
+  };
+
+  /// The same cycle where relaxation on the finest level stays at or above bounds, and what is at its bound after the
+  /// first relaxations takes no part in the coarse correction. Needs two levels. Collective.
+  void begin_bounded(Exec& exec, RightHandSide first, RightHandSide again, const Bounds& bounds);
+  void finish_bounded(Exec& exec, RightHandSide again, const Bounds& bounds,
+                      FunctionRef<void(int bucket, const float* values)> finished);
 
   /// Fills the right-hand side of level l + 1 with the restriction of one of level l. Collective.
   void restrict_to(Exec& exec, int l, const float* rhs);
@@ -62,10 +78,13 @@ class Multigrid {
   const Level& level(int l) const { return *levels_[static_cast<std::size_t>(l)]; }
 
  private:
+  void derive_below(Exec& exec, const Multigrid& base, int first);
   int sweeps(const Level& level, int bucket) const;
-  void correct_below(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);
-  void descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again);
-  void ascend(Exec& exec, int l, RightHandSide again, FunctionRef<void(int, const float*)> finished);
+  void correct_below(Exec& exec, int l, RightHandSide again, const Bounds& bounds,
+                     FunctionRef<void(int, const float*)> finished);
+  void descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again, const Bounds& bounds);
+  void ascend(Exec& exec, Level& level, Level& coarse, RightHandSide again, const Bounds& bounds,
+              FunctionRef<void(int, const float*)> finished);
   void gather_coarse(Exec& exec, Level& fine, Level& coarse);
   void fetch_coarse(Exec& exec, Level& fine, Level& coarse);
   void solve_last(Exec& exec, RightHandSide rhs, FunctionRef<void(int, const float*)> finished);

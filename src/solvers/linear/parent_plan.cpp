@@ -1,5 +1,6 @@
 #include "solvers/linear/parent_plan.h"
 
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -23,6 +24,22 @@ void exchange(Exec& exec, std::vector<Parcel>& parcels) {
 }
 
 }  // namespace
+
+void ChangeBox::add(int i, int j, int k) {
+  const int at[3] = {i, j, k};
+  for (int a = 0; a < 3; ++a) {
+    low[a] = static_cast<std::int8_t>(std::min<int>(low[a], at[a]));
+    high[a] = static_cast<std::int8_t>(std::max<int>(high[a], at[a]));
+  }
+}
+
+ChangeBox BoxOfCells::box() const {
+  ChangeBox result;
+  if (!x_) return result;
+  result.add(std::countr_zero(x_), std::countr_zero(y_), std::countr_zero(z_));
+  result.add(std::bit_width(x_) - 1, std::bit_width(y_) - 1, std::bit_width(z_) - 1);
+  return result;
+}
 
 ParentPlan::ParentPlan(Exec& exec, const Topology& fine, const Topology& coarse, std::span<const BucketShape> shapes)
     : parent_(static_cast<std::size_t>(fine.local_count()), -1) {

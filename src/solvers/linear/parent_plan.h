@@ -16,10 +16,33 @@ namespace aegir {
 /// What a bucket holds: no unknown, 512 of them with equal links and no sink, or anything else.
 enum class BucketKind : std::uint8_t { empty, uniform, mixed };
 
+/// A box of cells of a bucket; empty where low > high. May reach one cell beyond the bucket.
+struct ChangeBox {
+  std::int8_t low[3] = {100, 100, 100}, high[3] = {-100, -100, -100};
+  void add(int i, int j, int k);
+  bool empty() const { return low[0] > high[0]; }
+};
+
 /// A uniform bucket may have whole sides closed.
 struct BucketShape {
   BucketKind kind = BucketKind::empty;
   Sides closed = 0;
+  /// Cells of a mixed bucket whose links to lower neighbours are not those of a uniform one, or that have a sink; may
+  /// be too large.
+  ChangeBox unlike{{0, 0, 0}, {bucket_size - 1, bucket_size - 1, bucket_size - 1}};
+};
+
+/// Finds the box of some of the cells of a bucket.
+class BoxOfCells {
+ public:
+  /// Cells (i, j, k) whose bit k is set.
+  void add_row(int i, int j, unsigned cells) {
+    if (cells) x_ |= 1u << i, y_ |= 1u << j, z_ |= cells;
+  }
+  ChangeBox box() const;
+
+ private:
+  unsigned x_ = 0, y_ = 0, z_ = 0;
 };
 
 /// Octant of a bucket in its parent, x slowest.

@@ -6,6 +6,7 @@
 
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
+#include "domain/volume/upper_access.h"
 #include "solvers/linear/free_surface.h"
 
 namespace aegir {
@@ -52,6 +53,13 @@ Row<float> column(const Tile& t, int n, int k) {
   return v;
 }
 
+/// The eight values at (n, 0 … 7, 0) of a bucket.
+Row<float> first_faces(const float* bucket, int n) {
+  Row<float> v;
+  for (int j = 0; j < 8; ++j) v[j] = bucket[cell_offset(n, j, 0)];
+  return v;
+}
+
 template <class Distance, class Areas>
 bool is_uniform(const Distance& d, const Areas& area, Sides& closed) {
   Row<std::int32_t> good = Row<std::int32_t>{} - 1;
@@ -67,11 +75,13 @@ bool is_uniform(const Distance& d, const Areas& area, Sides& closed) {
   closed = 0;
   return all(good) &&
          plain_side([&](int n) { return area[0].line(0, n); }, [&](int n) { return d.line(-1, n); }, 0, closed) &&
-         plain_side([&](int n) { return area[0].line(8, n); }, [&](int n) { return d.line(8, n); }, 1, closed) &&
+         plain_side([&](int n) { return area[0].upper(7, n); }, [&](int n) { return d.line(8, n); }, 1, closed) &&
          plain_side([&](int n) { return area[1].line(n, 0); }, [&](int n) { return d.line(n, -1); }, 2, closed) &&
-         plain_side([&](int n) { return area[1].line(n, 8); }, [&](int n) { return d.line(n, 8); }, 3, closed) &&
-         plain_side([&](int n) { return column(area[2], n, 0); }, [&](int n) { return column(d, n, -1); }, 4, closed) &&
-         plain_side([&](int n) { return column(area[2], n, 8); }, [&](int n) { return column(d, n, 8); }, 5, closed);
+         plain_side([&](int n) { return area[1].upper(n, 7); }, [&](int n) { return d.line(n, 8); }, 3, closed) &&
+         plain_side([&](int n) { return first_faces(area[2].own, n); }, [&](int n) { return column(d, n, -1); }, 4,
+                    closed) &&
+         plain_side([&](int n) { return first_faces(area[2].next, n); }, [&](int n) { return column(d, n, 8); }, 5,
+                    closed);
 }
 
 template <class Rhs>
@@ -84,18 +94,36 @@ bool finite(const Rhs& rhs) {
   return true;
 }
 
+/// Cells that are not liquid among liquid with open faces below.
+template <class Distance, class Areas>
+ChangeBox unlike(const Distance& d, const Areas& area) {
+  BoxOfCells box;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      Row<std::int32_t> plain = (d.line(i, j) < 0.0f) & (d.line(i - 1, j) < 0.0f) & (d.line(i + 1, j) < 0.0f) &
+                                (d.line(i, j - 1) < 0.0f) & (d.line(i, j + 1) < 0.0f);
+      plain &= (load_row(d.row(i, j) - 1) < 0.0f) & (load_row(d.row(i, j) + 1) < 0.0f);
+      for (std::size_t a = 0; a < 3; ++a) plain &= area[a].line(i, j) == 1.0f;
+      unsigned cells = 0;
+      for (int k = 0; k < 8; ++k) cells |= plain[k] ? 0u : 1u << k;
+      box.add_row(i, j, cells);
+    }
+  return box.box();
+}
+
 template <class Distance, class Areas, class Rhs>
 Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
   Look look;
   for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j)
+    for (int j = 0; j < 8; ++j) {
+      const Row<float> lows[3] = {area[0].line(i, j), area[1].line(i, j), area[2].line(i, j)};
+      const Row<float> highs[3] = {area[0].upper(i, j), area[1].upper(i, j), area[2].upper(i, j)};
       for (int k = 0; k < 8; ++k) {
         const float own = d(i, j, k);
         Wrong wrong = std::isfinite(own) ? Wrong::nothing : Wrong::distance;
         float open = 0;
         for (int a = 0; a < 3; ++a) {
-          const float low = area[static_cast<std::size_t>(a)](i, j, k);
-          const float high = area[static_cast<std::size_t>(a)](i + (a == 0), j + (a == 1), k + (a == 2));
+          const float low = lows[a][k], high = highs[a][k];
           if (!(low >= 0 && low <= greatest_area)) wrong = Wrong::area;
           open += (low > least_diagonal ? low : 0.0f) + (high > least_diagonal ? high : 0.0f);
         }
@@ -107,6 +135,8 @@ Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
         }
         look.unknowns += unknown;
       }
+    }
+  look.shape.unlike = unlike(d, area);
   look.shape.kind = look.unknowns ? BucketKind::mixed : BucketKind::empty;
   return look;
 }
@@ -175,7 +205,7 @@ PressureOutline outline(Exec& exec, DiscreteVolume& volume, const PressureChanne
         else
           look = look_closely(distance, area, rhs);
       },
-      volume.read<Star<1>>(channels.distance), volume.read<Star<1>>(channels.area), volume.read(channels.rhs));
+      volume.read<Star<1>>(channels.distance), read_upper(volume, channels.area), volume.read(channels.rhs));
   PressureOutline result;
   Status found;
   if (volume.store(channels.distance.name).info.background[0] < 0)
