@@ -41,7 +41,8 @@ void frame(Bench& bench) {
   std::vector<float> height;
   for (const Vec3d& p : points.position) height.push_back(static_cast<float>(p.x));
   const std::vector<float> radius{points.find("pscale")->as<float>().front()};
-  const Cost particles = cost_of([&] { render_points(points.position, height, radius, {}, view); });
+  const ShownPoints shown{.positions = points.position, .value = height, .radius = radius};
+  const Cost particles = cost_of([&] { render_points(shown, {}, view); });
 
   const auto surface = make_surface(points, {});
   AEGIR_ASSERT(surface, "the benchmark's surface failed");

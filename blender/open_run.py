@@ -5,7 +5,8 @@
 
 Surfaces come as one mesh whose vertices follow the timeline, with a `velocity` attribute that Cycles blurs; particles
 without a surface, droplets and sand as points with a radius, blurred the same way; volumes as they are; colliders and a
-camera that sees it all. Aegir has y up, Blender z: (x, y, z) becomes (x, -z, y).
+camera that sees it all. Sand is matte: its grains have colours by `rest`, the place where they were born, and keep them
+as they move. Aegir has y up, Blender z: (x, y, z) becomes (x, -z, y).
 
 Blender reads neither OpenVDB points nor the velocities of PLY files. `aegir export` writes what it needs, frame by
 frame, when the timeline gets there; --aegir names the program, which is looked for beside this script otherwise.
@@ -148,10 +149,14 @@ def fill_mesh(mesh, path):
         mesh.polygons.foreach_set("use_smooth", array("b", [1]) * faces)
     if {"vx", "vy", "vz"} <= columns.keys():
         set_attribute(mesh, "velocity", "FLOAT_VECTOR", turned(columns, ("vx", "vy", "vz")))
+    rest = ("rest_x", "rest_y", "rest_z")
+    if set(rest) <= columns.keys():
+        set_attribute(mesh, "rest", "FLOAT_VECTOR", turned(columns, rest))
     for name, values in columns.items():
-        if name not in ("x", "y", "z", "vx", "vy", "vz"):
+        if name not in ("x", "y", "z", "vx", "vy", "vz", *rest):
             set_attribute(mesh, name, "FLOAT", values)
     mesh.update(calc_edges=True)
+    mesh.use_auto_smooth, mesh.auto_smooth_angle = len(corners) < 12000, math.radians(40)  # a coarse mesh means its edges
 
 
 def material(name, color, roughness=0.4, water=False):
@@ -166,24 +171,57 @@ def material(name, color, roughness=0.4, water=False):
     return m
 
 
-def points_modifier(thing, look):
-    """Vertices become points of their own radius."""
-    group = bpy.data.node_groups.new("particles", "GeometryNodeTree")
+def sand(name):
+    """Matte, coloured by `grain`."""
+    m = material(name, (0.42, 0.27, 0.14), 1.0)
+    nodes, links = m.node_tree.nodes, m.node_tree.links
+    shader = nodes["Principled BSDF"]
+    shader.inputs["Specular"].default_value = 0.1
+    grain = nodes.new("ShaderNodeAttribute")
+    grain.attribute_name = "grain"
+    colors = nodes.new("ShaderNodeValToRGB")
+    ramp = colors.color_ramp
+    ramp.elements[0].color, ramp.elements[1].color = (0.12, 0.08, 0.05, 1), (0.56, 0.42, 0.27, 1)
+    for place, color in ((0.06, (0.34, 0.21, 0.105, 1)), (0.92, (0.47, 0.315, 0.175, 1))):
+        ramp.elements.new(place).color = color
+    links.new(grain.outputs["Fac"], colors.inputs["Fac"])
+    links.new(colors.outputs["Color"], shader.inputs["Base Color"])
+    return m
+
+
+def named(nodes, kind, name):
+    """The socket of an attribute."""
+    node = nodes.new("GeometryNodeInputNamedAttribute")
+    node.data_type = kind
+    node.inputs["Name"].default_value = name
+    return next(o for o in node.outputs if o.enabled)
+
+
+def nodes_modifier(thing, points, grains, look):
+    """Gives every grain a number of its own by where it was born; makes vertices points of their own radius."""
+    group = bpy.data.node_groups.new("particles" if points else "grains", "GeometryNodeTree")
     group.inputs.new("NodeSocketGeometry", "Geometry")
     group.outputs.new("NodeSocketGeometry", "Geometry")
     nodes, links = group.nodes, group.links
-    begin, end = nodes.new("NodeGroupInput"), nodes.new("NodeGroupOutput")
-    radius = nodes.new("GeometryNodeInputNamedAttribute")
-    radius.data_type = "FLOAT"
-    radius.inputs["Name"].default_value = "radius"
-    points = nodes.new("GeometryNodeMeshToPoints")
-    looks = nodes.new("GeometryNodeSetMaterial")
-    looks.inputs["Material"].default_value = look
-    links.new(begin.outputs[0], points.inputs["Mesh"])
-    links.new(next(o for o in radius.outputs if o.enabled), points.inputs["Radius"])
-    links.new(points.outputs[0], looks.inputs["Geometry"])
-    links.new(looks.outputs[0], end.inputs[0])
-    thing.modifiers.new("particles", "NODES").node_group = group
+    end = nodes.new("NodeGroupOutput")
+    at = nodes.new("NodeGroupInput").outputs[0]
+    if grains:
+        noise, store = nodes.new("ShaderNodeTexWhiteNoise"), nodes.new("GeometryNodeStoreNamedAttribute")
+        store.data_type, store.domain = "FLOAT", "POINT"
+        store.inputs["Name"].default_value = "grain"
+        links.new(named(nodes, "FLOAT_VECTOR", "rest"), noise.inputs["Vector"])
+        links.new(noise.outputs["Value"], next(i for i in store.inputs if i.enabled and i.name == "Value"))
+        links.new(at, store.inputs["Geometry"])
+        at = store.outputs["Geometry"]
+    if points:
+        spheres, looks = nodes.new("GeometryNodeMeshToPoints"), nodes.new("GeometryNodeSetMaterial")
+        looks.inputs["Material"].default_value = look
+        links.new(at, spheres.inputs["Mesh"])
+        links.new(named(nodes, "FLOAT", "radius"), spheres.inputs["Radius"])
+        links.new(spheres.outputs[0], looks.inputs["Geometry"])
+        at = looks.outputs["Geometry"]
+    links.new(at, end.inputs[0])
+    thing.modifiers.new(group.name, "NODES").node_group = group
 
 
 class Run:
@@ -197,13 +235,17 @@ class Run:
         surfaced = set()
         for entry in self.meshes(a, scene):
             surfaced.add(entry["name"])
-            self.follow(entry["name"], lambda f, e=entry: os.path.join(e["folder"], f"{e['name']}.mesh.{f:04d}.ply"),
-                        material(entry["name"], (0.72, 0.9, 0.97), 0.02, True))
+            matte = entry.get("look") == "matte"
+            thing = self.follow(entry["name"], lambda f, e=entry: os.path.join(e["folder"], f"{e['name']}.mesh.{f:04d}.ply"),
+                                sand(entry["name"]) if matte else material(entry["name"], (0.72, 0.9, 0.97), 0.02, True))
+            if matte:
+                nodes_modifier(thing, False, True, None)
         for entry in scene["points"]:
             if (entry["name"] in surfaced or a.surfaces) and not a.points:
                 continue
             thing = self.follow(entry["name"] + " points", lambda f, e=entry: self.exported(e["name"], "points", f), None)
-            points_modifier(thing, material(entry["name"] + " points", (0.15, 0.4, 0.8), 0.25))
+            name, matte = entry["name"] + " points", entry.get("look") == "matte"
+            nodes_modifier(thing, True, matte, sand(name) if matte else material(name, (0.15, 0.4, 0.8), 0.25))
         for entry in scene["colliders"]:
             self.follow(entry["name"], lambda f, e=entry: self.exported(e["name"], "collider", f),
                         material(entry["name"], (0.35, 0.3, 0.27), 0.7))
@@ -241,7 +283,10 @@ class Run:
         names = sorted({f.split(".mesh.")[0] for f in os.listdir(folder) if ".mesh." in f})
         if not names:
             stop(f"there are no meshes in {folder}; make them with: aegir surface POINTS -o {folder} --mesh ply")
-        return [{"name": n, "folder": folder} for n in names]
+        # Surfaces that were made afterwards look like the Object whose name they have, or like all Objects if these are alike.
+        looks = {e["name"]: e.get("look") for e in scene["points"]}
+        common = next(iter(looks.values())) if len(set(looks.values())) == 1 else None
+        return [{"name": n, "folder": folder, "look": looks.get(n, common)} for n in names]
 
     def follow(self, name, file_of, look):
         mesh = bpy.data.meshes.new(name)

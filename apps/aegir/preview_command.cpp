@@ -86,6 +86,10 @@ void add_preview(CLI::App& app, PreviewArguments& a) {
       ->type_name("LOOK");
   c->add_option("--color", a.options.color, "Attribute that colours particles and matte surfaces; speed if not given")
       ->type_name("NAME");
+  c->add_option("--layers", a.options.layer,
+                "Colours in layers of this thickness, in metres, by the height at which particles were born (`rest`)")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->type_name("METRES");
   add_camera(c, a);
   c->add_option("--slice", a.options.slice.volume, "Draws a plane through this volume instead")->type_name("VOLUME");
   c->add_option("--axis", a.axis, "Axis across the plane of --slice")

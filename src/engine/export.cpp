@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/catalog.h"
+#include "engine/picture_scene.h"
 #include "engine/reopen.h"
 #include "engine/run_directory.h"
 #include "io/atomic_file.h"
@@ -123,11 +124,14 @@ class Export {
   }
 
   ordered_json scene() const {
+    const std::set<std::string> matte = simulation_ ? matte_things(*simulation_) : std::set<std::string>();
     const auto listed = [&](const char* kind) {
       ordered_json list = ordered_json::array();
       if (const auto found = names_.find(kind); found != names_.end())
-        for (const std::string& object : found->second)
+        for (const std::string& object : found->second) {
           list.push_back({{"name", leaf(object)}, {"folder", fs::absolute(options_.run + "/" + object).string()}});
+          if (matte.contains(object)) list.back()["look"] = "matte";
+        }
       return list;
     };
     ordered_json colliders = ordered_json::array();

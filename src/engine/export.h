@@ -26,7 +26,8 @@ struct ExportReport {
 
 /// Writes NAME.points.FRAME.ply (x y z vx vy vz radius and other numbers) for every cache of points,
 /// NAME.collider.FRAME.ply for every collider that has an end, and scene.json: frames, rate, names, and where the run's
-/// own meshes and volumes are. Files that are there and newer than the run's are kept. Calls progress(done, all).
+/// own meshes and volumes are, and that sand is to look `matte`. Files that are there and
+/// newer than the run's are kept. Calls progress(done, all).
 Result<ExportReport> export_run(const ExportOptions& options, const std::function<void(int, int)>& progress);
 
 }  // namespace aegir

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "engine/run_directory.h"
 #include "io/file_kind.h"
@@ -12,6 +13,7 @@
 #include "io/vdb.h"
 #include "io/vdb_shapes.h"
 #include "io/vdb_volumes.h"
+#include "preview/grains.h"
 
 namespace aegir {
 namespace {
@@ -67,17 +69,44 @@ bool numbers_of(const PointSet& points, const std::string& name, std::vector<flo
   return true;
 }
 
-Status add_points(const std::string& path, const PictureChoice& choice, ShownScene& scene) {
-  const Result<PointSet> points = read_points(path);
+Vec3f color_of_grain(const Vec3f& rest, const PictureChoice& choice) {
+  const std::uint64_t grain = grain_of(rest);
+  return choice.layer > 0 ? sand_color(grain, layer_of(static_cast<double>(rest.y), choice.layer)) : sand_color(grain);
+}
+
+/// Colours of grains by where they were born, otherwise by their id, or by their place in the file. None where the
+/// points are not to be grains.
+std::vector<Vec3f> grains_of(const PointSet& points, bool matte, const PictureChoice& choice) {
+  const PointAttribute *rest = points.find("rest"), *id = points.find("id");
+  const bool born = rest && rest->type == PointAttribute::vec3f, known = id && id->type == PointAttribute::int64;
+  if (!choice.color.empty() || !(matte || (born && choice.layer > 0))) return {};
+  std::vector<Vec3f> grain(points.size());
+  for (std::size_t i = 0; i < grain.size(); ++i)
+    grain[i] = born ? color_of_grain(rest->as<Vec3f>()[i], choice)
+                    : sand_color(grain_of(known ? id->as<std::int64_t>()[i] : static_cast<std::int64_t>(i)));
+  return grain;
+}
+
+Status add_points(const PictureFile& file, const PictureChoice& choice, ShownScene& scene) {
+  const Result<PointSet> points = read_points(file.path);
   if (!points) return points.error();
   const std::size_t before = scene.positions.size();
   scene.positions.insert(scene.positions.end(), points->position.begin(), points->position.end());
-  // On top of water, particles are drops of it, unless a colour is asked for.
-  if (choice.look != PictureLook::water || !choice.color.empty()) {
+  if (auto grain = grains_of(*points, choice.matte.contains(file.object), choice); !grain.empty()) {
+    scene.grain.resize(before, Vec3f(-1.0f));
+    if (before == 0)
+      scene.grain = std::move(grain);
+    else
+      scene.grain.insert(scene.grain.end(), grain.begin(), grain.end());
+    if (!scene.value.empty()) scene.value.resize(scene.positions.size(), std::numeric_limits<float>::quiet_NaN());
+  } else if (choice.look != PictureLook::water || !choice.color.empty()) {
+    // On top of water, particles are drops of it, unless a colour is asked for.
+    scene.value.resize(before, std::numeric_limits<float>::quiet_NaN());
     if (!numbers_of(*points, choice.color.empty() ? "v" : choice.color, scene.value) && !choice.color.empty())
-      return usage_error({}, "{} has no attribute '{}' to colour by", path, choice.color);
+      return usage_error({}, "{} has no attribute '{}' to colour by", file.path, choice.color);
     scene.value.resize(scene.positions.size(), 0.0f);
   }
+  if (!scene.grain.empty()) scene.grain.resize(scene.positions.size(), Vec3f(-1.0f));
   scene.radius.resize(scene.positions.size(), 0.005f);
   if (const PointAttribute* r = points->find("pscale"); r && r->type == PointAttribute::float32)
     std::copy(r->as<float>().begin(), r->as<float>().end(), scene.radius.begin() + static_cast<std::ptrdiff_t>(before));
@@ -114,10 +143,33 @@ Result<TriangleMesh> read_surface_mesh(const std::string& path) {
   return parse_ply(*bytes, path);
 }
 
-Status add_surface(TriangleMesh mesh, const std::string& path, const PictureChoice& choice, ShownScene& scene) {
-  ShownSurface surface{{}, choice.look == PictureLook::water ? SurfaceLook::water : SurfaceLook::matte, {}};
-  if (surface.look == SurfaceLook::matte) {
-    Result<std::vector<float>> values = surface_values(mesh, choice.color, path);
+/// Gives the vertices of sand their colours; without `rest` it has one colour. None where the surface is not to be
+/// sand.
+void add_grains(const TriangleMesh& mesh, bool matte, const PictureChoice& choice, ShownSurface& surface) {
+  std::vector<Vec3f> rest(mesh.positions.size());
+  int axes = 0;
+  for (const char axis : {'x', 'y', 'z'}) {
+    const auto found = mesh.scalars.find(std::string("rest_") + axis);
+    if (found == mesh.scalars.end() || found->second.size() != rest.size()) break;
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i][axis - 'x'] = found->second[i];
+    ++axes;
+  }
+  if (!choice.color.empty() || !(matte || (axes == 3 && choice.layer > 0))) return;
+  surface.grain.assign(rest.size(), plain_sand());
+  if (axes < 3) return;
+  for (std::size_t i = 0; i < rest.size(); ++i)
+    surface.grain[i] = choice.layer > 0 ? color_of_grain(rest[i], choice) : sand_surface_color(grain_of(rest[i]));
+  surface.rest = std::move(rest);
+}
+
+Status add_surface(TriangleMesh mesh, const PictureFile& file, const PictureChoice& choice, ShownScene& scene) {
+  const bool sand = choice.matte.contains(file.object);
+  ShownSurface surface{{}, choice.look == PictureLook::water && !sand ? SurfaceLook::water : SurfaceLook::matte};
+  add_grains(mesh, sand, choice, surface);
+  if (!surface.grain.empty()) {
+    surface.look = SurfaceLook::matte;
+  } else if (surface.look == SurfaceLook::matte) {
+    Result<std::vector<float>> values = surface_values(mesh, choice.color, file.path);
     if (!values) return values.error();
     surface.value = std::move(*values);
   }
@@ -145,7 +197,7 @@ Status add_volumes(const PictureFile& file, const PictureChoice& choice, ShownSc
   if (!shapes) return shapes.error();
   if (choice.look != PictureLook::particles)
     for (TriangleMesh& mesh : shapes->surfaces)
-      if (Status ok = add_surface(std::move(mesh), file.path, choice, scene); !ok) return ok;
+      if (Status ok = add_surface(std::move(mesh), file, choice, scene); !ok) return ok;
   // The density of a liquid is no smoke.
   if (choice.covered.contains(file.object) || !shapes->surfaces.empty()) return {};
   for (const std::string& name : smoke_of(*shapes, file.object.empty())) {
@@ -206,19 +258,20 @@ Result<ShownScene> read_picture_frame(const std::vector<PictureFile>& files, con
   const bool surfaces = choice.look != PictureLook::particles;
   // A mesh is the same surface as the level set beside it, and quicker to read.
   std::set<std::string> meshed;
-  bool made_for_looking = false;
+  bool made_for_looking = false, any_surface = false;
   for (const PictureFile& file : files) {
     if (file.kind == PictureFile::mesh && !file.object.empty()) meshed.insert(file.object);
+    if (file.kind != PictureFile::points) any_surface = true;
     if (file.kind != PictureFile::points && !choice.simulated.contains(file.object)) made_for_looking = true;
   }
   for (const PictureFile& file : files) {
     Status ok;
     if (file.kind == PictureFile::points) {
-      if (!surfaces || !choice.covered.contains(file.object)) ok = add_points(file.path, choice, scene);
+      if (!surfaces || !any_surface || !choice.covered.contains(file.object)) ok = add_points(file, choice, scene);
     } else if (file.kind == PictureFile::mesh) {
       if (!surfaces) continue;
       Result<TriangleMesh> mesh = read_surface_mesh(file.path);
-      ok = mesh ? add_surface(std::move(*mesh), file.path, choice, scene) : Status(mesh.error());
+      ok = mesh ? add_surface(std::move(*mesh), file, choice, scene) : Status(mesh.error());
     } else if (!meshed.contains(file.object)) {
       PictureChoice here = choice;
       if (made_for_looking && choice.simulated.contains(file.object)) here.look = PictureLook::particles;
@@ -227,6 +280,27 @@ Result<ShownScene> read_picture_frame(const std::vector<PictureFile>& files, con
     if (!ok) return ok.error();
   }
   return scene;
+}
+
+Status check_layers(const PictureSequence& sequence, const PictureChoice& choice) {
+  if (!(choice.layer > 0)) return {};
+  if (!choice.color.empty()) return usage_error({}, "--layers and --color exclude each other");
+  for (const auto& [frame, files] : sequence) {
+    const Result<ShownScene> plain = read_picture_frame(files, {choice.look, {}, choice.simulated, {}, {}, 0});
+    if (!plain) return plain.error();
+    if (plain->positions.empty() && plain->surfaces.empty()) continue;
+    const Result<ShownScene> dyed =
+        read_picture_frame(files, {choice.look, {}, choice.simulated, {}, {}, choice.layer});
+    if (!dyed) return dyed.error();
+    const bool any = !dyed->grain.empty() ||
+                     std::ranges::any_of(dyed->surfaces, [](const ShownSurface& s) { return !s.grain.empty(); });
+    if (any) return {};
+    return usage_error({},
+                       "nothing in frame {} has the attribute 'rest', which --layers needs; 'rest: true' at the Object "
+                       "and 'attributes: [v, pscale, id, rest]' at the output write it",
+                       frame);
+  }
+  return {};
 }
 
 }  // namespace aegir

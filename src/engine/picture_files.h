@@ -39,10 +39,15 @@ struct PictureChoice {
   std::string color;                ///< attribute that colours particles and matte surfaces; empty: speed
   std::set<std::string> simulated;  ///< Objects of the run, whose volumes are no surfaces unless they are asked for
   std::set<std::string> covered;    ///< Objects whose particles are under a surface
+  std::set<std::string> matte;      ///< Objects and surfaces that are sand: grains, unless a colour is asked for
+  double layer = 0;                 ///< metres; grains in dyed layers of this thickness, by `rest`; 0: one kind of sand
 };
 
 /// Settles an automatic look by what is there; afterwards it is never automatic.
 Result<PictureLook> settled_look(const PictureSequence& sequence, const PictureChoice& choice);
+
+/// Whether layers can be drawn where they are asked for: something in the first frame that shows anything has `rest`.
+Status check_layers(const PictureSequence& sequence, const PictureChoice& choice);
 
 /// Reads one frame. The choice's look is settled.
 Result<ShownScene> read_picture_frame(const std::vector<PictureFile>& files, const PictureChoice& choice);

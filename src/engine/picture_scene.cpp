@@ -28,6 +28,19 @@ struct PictureScene::Runs {
   }
 };
 
+std::set<std::string> matte_things(const Simulation& simulation) {
+  std::set<std::string> paths;
+  for (const auto& object : simulation.objects())
+    if (const auto* hybrid = dynamic_cast<const HybridObject*>(object.get()))
+      if (hybrid->appearance == Appearance::matte) paths.insert(hybrid->path());
+  const std::set<std::string> objects = paths;
+  for (const Task& task : simulation.plan().tasks())
+    if (task.stage == Stage::output && task.name == "surface" && !task.accesses.empty() &&
+        std::ranges::all_of(task.accesses, [&](const ChannelAccess& a) { return objects.contains(a.owner); }))
+      paths.insert(task.behavior);
+  return paths;
+}
+
 PictureScene::PictureScene(const std::vector<std::string>& sources) : runs_(std::make_unique<Runs>()) {
   for (const std::string& source : sources)
     if (const auto record = RunRecord::load(source + "/run.json"))
@@ -51,7 +64,22 @@ std::set<std::string> PictureScene::covered() const {
     for (const Task& task : s->plan().tasks())
       if (task.stage == Stage::output && task.name == "surface")
         for (const ChannelAccess& access : task.accesses) paths.insert(access.owner);
-  if (paths.empty()) runs_->for_each<HybridObject>([&](const HybridObject& o, double) { paths.insert(o.path()); });
+  if (!paths.empty()) return paths;
+  // Made afterwards: of the liquids, or where there are none, of sand.
+  for (const Appearance look : {Appearance::water, Appearance::matte})
+    if (paths.empty())
+      runs_->for_each<HybridObject>([&](const HybridObject& o, double) {
+        if (o.appearance == look) paths.insert(o.path());
+      });
+  return paths;
+}
+
+std::set<std::string> PictureScene::matte(const std::set<std::string>& folders) const {
+  std::set<std::string> paths;
+  bool all = true;
+  for (const auto& s : runs_->simulations) paths.merge(matte_things(*s));
+  runs_->for_each<HybridObject>([&](const HybridObject& o, double) { all = all && paths.contains(o.path()); });
+  if (all && !paths.empty()) paths.insert(folders.begin(), folders.end());
   return paths;
 }
 

@@ -16,6 +16,11 @@
 
 namespace aegir {
 
+class Simulation;
+
+/// Objects of a run whose material is matte, and surfaces of it that cover such Objects only.
+std::set<std::string> matte_things(const Simulation& simulation);
+
 class PictureScene {
  public:
   /// Sources that are no run directories, and runs whose setup cannot be read any more, have nothing around them.
@@ -26,6 +31,9 @@ class PictureScene {
   std::set<std::string> objects() const;
   /// Objects that a surface of the run covers; where no Behavior makes one, the liquids.
   std::set<std::string> covered() const;
+  /// Matte things of the runs. Where all liquids are matte, so is every surface that was made afterwards in one of the
+  /// folders given.
+  std::set<std::string> matte(const std::set<std::string>& folders) const;
   /// Frames per second of the first run; 24 without one.
   double fps() const;
 

@@ -91,8 +91,7 @@ Result<ViewSettings> fit_view(const PictureSequence& sequence, const PictureChoi
 Result<Image> draw(ShownScene shown, const PictureScene& around, int frame, PictureLook look, ViewSettings view) {
   around.add(frame, shown, view);
   view.caption = fmt::format("frame {}", frame);
-  if (look == PictureLook::particles && shown.fog.empty())
-    return render_points(shown.positions, shown.value, shown.radius, shown.solids, view);
+  if (look == PictureLook::particles && shown.fog.empty()) return render_points(shown, shown.solids, view);
   return render_scene(shown, view);
 }
 
@@ -250,9 +249,14 @@ Result<PictureReport> make_slices(const PictureOptions& options, const PictureSe
   return album.close(around.fps());
 }
 
-PictureChoice choice_for(const PictureScene& around) {
+PictureChoice choice_for(const PictureScene& around, const PictureSequence& sequence) {
   PictureChoice choice;
   choice.simulated = around.objects(), choice.covered = around.covered();
+  std::set<std::string> folders;
+  for (const auto& [frame, files] : sequence)
+    for (const PictureFile& file : files)
+      if (!file.object.empty() && !choice.simulated.contains(file.object)) folders.insert(file.object);
+  choice.matte = around.matte(folders);
   return choice;
 }
 
@@ -300,7 +304,7 @@ Result<int> compare_runs(const std::vector<ComparedRun>& runs, const std::string
     const Result<PictureSequence> sequence = find_picture_files({run.directory}, {});
     if (!sequence) continue;
     Last last{&run, sequence->rbegin()->first, std::make_unique<PictureScene>(std::vector{run.directory}), {}, {}};
-    last.choice = choice_for(*last.around);
+    last.choice = choice_for(*last.around, *sequence);
     const Result<PictureLook> look = settled_look(*sequence, last.choice);
     if (!look) return look.error();
     last.choice.look = *look;
@@ -335,11 +339,12 @@ Result<PictureReport> make_pictures(const PictureOptions& options, const std::fu
   if (!sequence) return sequence.error();
   if (!options.slice.volume.empty()) return make_slices(options, *sequence, progress);
   PictureScene around(options.sources);
-  PictureChoice choice = choice_for(around);
-  choice.look = options.look, choice.color = options.color;
+  PictureChoice choice = choice_for(around, *sequence);
+  choice.look = options.look, choice.color = options.color, choice.layer = options.layer;
   const Result<PictureLook> look = settled_look(*sequence, choice);
   if (!look) return look.error();
   choice.look = *look;
+  if (Status ok = check_layers(*sequence, choice); !ok) return ok.error();
   Result<ViewSettings> view = fit_view(*sequence, choice);
   if (!view) return view.error();
   view->width = options.width, view->height = options.height;
@@ -374,7 +379,7 @@ Status LivePicture::draw(int frame) {
   if (!sequence) return {};  // nothing of this frame is written
   if (!state_) {
     state_.reset(new State{PictureScene({directory_}), {}, {}});
-    state_->choice = choice_for(state_->around);
+    state_->choice = choice_for(state_->around, *sequence);
   }
   if (state_->choice.look == PictureLook::automatic) {
     const Result<PictureLook> look = settled_look(*sequence, state_->choice);

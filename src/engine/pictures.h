@@ -39,6 +39,7 @@ struct PictureOptions {
   std::optional<std::pair<int, int>> frames{};  ///< both included
   PictureLook look = PictureLook::automatic;
   std::string color{};  ///< attribute that colours; empty: speed
+  double layer = 0;     ///< metres; particles in dyed layers by where they were born; 0: none
   CameraChoice camera{};
   SliceChoice slice{};
   bool movie = true;  ///< where there are several frames

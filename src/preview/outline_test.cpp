@@ -53,7 +53,7 @@ TEST(RenderPoints, LiquidIsSeenThroughGlassAndNotThroughASolid) {
   settings.direction = {0, 0.1};
   settings.low = 0, settings.high = 1;
   const auto middle = [&](const std::vector<TriangleMesh>& solids) {
-    return render_points(positions, {0.0f}, {0.4f}, solids, settings).at(width / 2, height / 2);
+    return render_points({positions, {0.0f}, {0.4f}}, solids, settings).at(width / 2, height / 2);
   };
   const auto free = middle({}), behind_wall = middle({wall});
   settings.glass = {wall};

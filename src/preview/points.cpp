@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "parallel/threads.h"
 #include "preview/color_map.h"
+#include "preview/grains.h"
 #include "preview/light.h"
 #include "preview/outline.h"
 #include "preview/overlay.h"
@@ -40,21 +41,22 @@ struct Hit {
 // Everything one picture needs; built once, then read by all threads.
 class Picture {
  public:
-  Picture(const VisibleThings& things, const std::vector<float>& value, const ViewSettings& settings, const Box& box,
-          const View& view, double ground);
+  Picture(const VisibleThings& things, const ShownPoints& points, const ViewSettings& settings, const Box& box,
+          const View& view);
   Vec3f sample(int x, int y) const;
 
  private:
   Vec3f background(int y) const;
   Vec3f ground_seen(int x, int y) const;
   Hit sphere_hit(std::size_t sphere, int x, int y, float depth) const;
+  Vec3f heap_normal(float radius, int x, int y, float depth) const;
   Hit triangle_hit(std::size_t triangle, int x, int y, float depth) const;
   Vec3f through_glass(const Vec3f& behind, std::size_t pixel, int x, int y) const;
   Vec3f shade(const Hit& hit, const Vec3f& to_eye, float open) const;
   float openness(int x, int y, float depth) const;
 
   const VisibleThings& things_;
-  const std::vector<float>& value_;
+  const ShownPoints& points_;
   const ViewSettings& settings_;
   Box box_;
   View view_;
@@ -76,16 +78,16 @@ Vec3d light_direction(const View& view) {
   return normalized(Vec3d{0, 1.0, 0} - side * 0.62 + level * 0.30);
 }
 
-Picture::Picture(const VisibleThings& things, const std::vector<float>& value, const ViewSettings& settings,
-                 const Box& box, const View& view, double ground)
+Picture::Picture(const VisibleThings& things, const ShownPoints& points, const ViewSettings& settings, const Box& box,
+                 const View& view)
     : things_(things),
-      value_(value),
+      points_(points),
       settings_(settings),
       box_(box),
       view_(view),
-      ground_(ground),
+      ground_(settings.ground.value_or(box.min.y)),
       radius_(static_cast<float>(0.5 * length(box.size()))),
-      light_(light_direction(view), box, ground, things),
+      light_(light_direction(view), box, ground_, things),
       seen_(find_visible(view, things, 0.8f)),
       first_triangle_{0} {
   for (const TriangleMesh& mesh : things.solids) {
@@ -141,11 +143,48 @@ Hit Picture::sphere_hit(std::size_t sphere, int x, int y, float depth) const {
   // Below two pixels a sphere's own shape is noise; it then faces the viewer.
   const float resolved = smooth(0.8f, 2.5f, radius * view_.pixels_per_metre(depth));
   hit.normal = normalized(mix(Vec3f(view_.toward_viewer(x + 0.5, y + 0.5)), outward, 0.35f + 0.5f * resolved));
+  if (!points_.grain.empty() && points_.grain[sphere].x >= 0) {
+    hit.albedo = points_.grain[sphere] * speckle(points_.grain[sphere], outward);
+    hit.normal = normalized(mix(heap_normal(radius, x, y, depth), outward, 0.1f + 0.25f * resolved));
+    hit.bias = std::max(3 * radius, 0.006f * radius_);
+    return hit;
+  }
   const float range = settings_.high - settings_.low;
-  hit.albedo = speed_color(value_.empty() || !(range > 0) ? 0.25f : (value_[sphere] - settings_.low) / range);
+  const std::vector<float>& value = points_.value;
+  hit.albedo = speed_color(value.empty() || !(range > 0) ? 0.25f : (value[sphere] - settings_.low) / range);
   hit.gloss = 0.30f * resolved;
   hit.bias = std::max(3 * radius, 0.025f * radius_);
   return hit;
+}
+
+// Grains are too small to have a shape, but what they lie on has one: the normal of the surface through the places seen
+// some grains to either side. Across an edge, the side that is as deep as the grain counts.
+Vec3f Picture::heap_normal(float radius, int x, int y, float depth) const {
+  const Vec3d here = view_.unproject(x + 0.5, y + 0.5, depth), to_eye = view_.toward_viewer(x + 0.5, y + 0.5);
+  const float grain = radius * view_.pixels_per_metre(depth);
+  const auto along = [&](int dx, int dy, double reach, Vec3d& tangent) {
+    double nearest = reach;
+    for (const int side : {-1, 1}) {
+      const int i = x + side * dx, j = y + side * dy;
+      if (i < 0 || j < 0 || i >= view_.width() || j >= view_.height()) continue;
+      const std::size_t pixel =
+          static_cast<std::size_t>(j) * static_cast<std::size_t>(view_.width()) + static_cast<std::size_t>(i);
+      if (seen_.item[pixel] == nothing_seen || !(std::abs(seen_.depth[pixel] - depth) < nearest)) continue;
+      nearest = std::abs(seen_.depth[pixel] - depth);
+      tangent = (view_.unproject(i + 0.5, j + 0.5, seen_.depth[pixel]) - here) * side;
+    }
+    return nearest < reach;
+  };
+  Vec3d sum = to_eye * 0.05;
+  for (const float grains : {3.0f, 5.0f, 8.0f}) {
+    const int pixels = rounded(std::clamp(grains * grain, 2.0f, 60.0f));
+    const double reach = 4.0 * pixels / view_.pixels_per_metre(depth);  // steeper is another thing behind this one
+    Vec3d right, down;
+    if (!along(pixels, 0, reach, right) || !along(0, pixels, reach, down)) continue;
+    const Vec3d normal = normalized(cross(down, right));
+    sum += dot(normal, to_eye) < 0 ? -normal : normal;
+  }
+  return Vec3f(normalized(sum));
 }
 
 Hit Picture::triangle_hit(std::size_t triangle, int x, int y, float depth) const {
@@ -256,28 +295,29 @@ Box framing_box(const std::vector<Vec3d>& positions) {
   return box;
 }
 
-Image render_points(const std::vector<Vec3d>& positions, const std::vector<float>& value,
-                    const std::vector<float>& radius, const std::vector<TriangleMesh>& solids,
-                    const ViewSettings& settings) {
-  AEGIR_ASSERT(value.empty() || value.size() == positions.size(), "values of a picture do not match its positions");
-  AEGIR_ASSERT(radius.size() <= 1 || radius.size() == positions.size(),
+Image render_points(const ShownPoints& points, const std::vector<TriangleMesh>& solids, const ViewSettings& settings) {
+  const std::size_t count = points.positions.size();
+  AEGIR_ASSERT(points.value.empty() || points.value.size() == count, "values of a picture do not match its positions");
+  AEGIR_ASSERT(points.grain.empty() || points.grain.size() == count, "grains of a picture do not match its positions");
+  AEGIR_ASSERT(points.radius.size() <= 1 || points.radius.size() == count,
                "radii of a picture do not match its positions");
   AEGIR_ASSERT(settings.width > 0 && settings.height > 0, "a picture needs pixels");
   ViewSettings complete = settings;
-  complete_range(value, complete);
-  VisibleThings things{positions, radius, solids};
-  Box box = settings.bounds.empty() ? framing_box(positions) : settings.bounds;
+  complete_range(points.value, complete);
+  if (points.value.empty()) complete.legend.clear();
+  VisibleThings things{points.positions, points.radius, solids};
+  Box box = settings.bounds.empty() ? framing_box(points.positions) : settings.bounds;
   if (settings.bounds.empty())
     for (const TriangleMesh& mesh : solids) box.add(mesh.bounds());
   if (box.empty()) box = {{-0.5, 0, -0.5}, {0.5, 1, 0.5}};
   box = box.grown(1e-3 * length(box.size()) + 1e-6);
   const std::vector<float> default_radius{static_cast<float>(0.004 * length(box.size()))};
-  if (radius.empty()) things.radius = default_radius;
+  if (points.radius.empty()) things.radius = default_radius;
 
   const double aspect = static_cast<double>(settings.width) / settings.height;
   const Camera camera = settings.camera ? *settings.camera : fit_camera(box, aspect, settings.direction);
   const View view = View::perspective(camera, samples * settings.width, samples * settings.height);
-  const Picture picture(things, value, complete, box, view, settings.ground.value_or(box.min.y));
+  const Picture picture(things, points, complete, box, view);
 
   Image image(settings.width, settings.height);
   parallel_for(0, static_cast<std::size_t>(settings.height), 8, [&](std::size_t begin, std::size_t end) {

@@ -3,7 +3,7 @@
 //   ViewSettings settings;
 //   settings.bounds = box_of_all_frames;                         // the camera stands still over a sequence
 //   settings.low = 0, settings.high = 12;
-//   Image picture = render_points(positions, speed, {0.01f}, solids, settings);
+//   Image picture = render_points({positions, speed, {0.01f}}, solids, settings);
 //   Status written = write_png(picture, "splash.png");
 #pragma once
 
@@ -35,12 +35,17 @@ struct ViewSettings {
 /// The box to frame: around all finite positions but the outermost 0.05 % on each side, which are stray droplets.
 Box framing_box(const std::vector<Vec3d>& positions);
 
+/// Particles, drawn as spheres.
+struct ShownPoints {
+  std::vector<Vec3d> positions{};
+  std::vector<float> value{};   ///< for their colour; empty or one each
+  std::vector<float> radius{};  ///< metres; empty, one for all, or one each
+  std::vector<Vec3f> grain{};   ///< colours of matte grains, linear light; empty, or one each: x < 0 is no grain
+};
+
 /// Renders spheres and solids; the same input gives the same picture on any number of threads.
 ///
-/// `value` is empty or one per position; `radius` (metres) is empty, one for all, or one per position. Positions that
-/// are not finite are left out. Sizes below one pixel are raised to one.
-Image render_points(const std::vector<Vec3d>& positions, const std::vector<float>& value,
-                    const std::vector<float>& radius, const std::vector<TriangleMesh>& solids,
-                    const ViewSettings& settings);
+/// Positions that are not finite are left out. Sizes below one pixel are raised to one.
+Image render_points(const ShownPoints& points, const std::vector<TriangleMesh>& solids, const ViewSettings& settings);
 
 }  // namespace aegir

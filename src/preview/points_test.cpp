@@ -120,7 +120,7 @@ TEST(RenderPoints, SamePictureOnAnyNumberOfThreads) {
   std::vector<Image> pictures;
   for (const int count : {1, 2, 7}) {
     ThreadScope threads(count);
-    threads.run([&] { pictures.push_back(render_points(c.positions, c.speed, {0.02f}, {}, small_view())); });
+    threads.run([&] { pictures.push_back(render_points({c.positions, c.speed, {0.02f}}, {}, small_view())); });
   }
   EXPECT_EQ(pictures[0].pixels(), pictures[1].pixels());
   EXPECT_EQ(pictures[0].pixels(), pictures[2].pixels());
@@ -131,8 +131,8 @@ TEST(RenderPoints, FastIsGoldSlowIsBlue) {
   settings.bounds = {{-1, -1, -1}, {1, 1, 1}};
   settings.low = 0, settings.high = 5;
   settings.legend.clear();
-  const Color slow = render_points({{0, 0, 0}}, {0}, {0.8f}, {}, settings).at(80, 45);
-  const Color fast = render_points({{0, 0, 0}}, {5}, {0.8f}, {}, settings).at(80, 45);
+  const Color slow = render_points({{{0, 0, 0}}, {0}, {0.8f}}, {}, settings).at(80, 45);
+  const Color fast = render_points({{{0, 0, 0}}, {5}, {0.8f}}, {}, settings).at(80, 45);
   EXPECT_GT(slow[2], slow[0] + 40);
   EXPECT_GT(fast[0], fast[2] + 40);
 }
@@ -140,8 +140,8 @@ TEST(RenderPoints, FastIsGoldSlowIsBlue) {
 TEST(RenderPoints, GroundIsDarkerUnderASphere) {
   ViewSettings settings = small_view();
   settings.bounds = {{-1, 0, -1}, {1, 2, 1}};
-  const Image bare = render_points({}, {}, {}, {}, settings);
-  const Image with = render_points({{0, 0.5, 0}}, {}, {0.5f}, {}, settings);
+  const Image bare = render_points({}, {}, settings);
+  const Image with = render_points({{{0, 0.5, 0}}, {}, {0.5f}}, {}, settings);
   int darker = 0, lighter = 0;
   for (std::size_t i = 0; i < bare.pixels().size(); ++i) {
     const int change = with.pixels()[i][0] - bare.pixels()[i][0];
@@ -153,22 +153,68 @@ TEST(RenderPoints, GroundIsDarkerUnderASphere) {
 
 TEST(RenderPoints, OddInputStillGivesAPicture) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(render_points({}, {}, {}, {}, small_view()).width(), 160);
-  EXPECT_FALSE(render_points({{0, 0, 0}}, {1}, {0}, {}, small_view()).empty());
-  EXPECT_FALSE(render_points({{nan, 0, 0}, {infinity, 0, 0}, {1, 1, 1}},
-                             {1, 2, std::numeric_limits<float>::quiet_NaN()}, {}, {}, small_view())
-                   .empty());
-  EXPECT_FALSE(render_points({{1e12, 0, 0}, {-1e12, 1, 0}}, {}, {1e3f}, {}, small_view()).empty());
+  EXPECT_EQ(render_points({}, {}, small_view()).width(), 160);
+  EXPECT_FALSE(render_points({{{0, 0, 0}}, {1}, {0}}, {}, small_view()).empty());
+  EXPECT_FALSE(
+      render_points({{{nan, 0, 0}, {infinity, 0, 0}, {1, 1, 1}}, {1, 2, std::numeric_limits<float>::quiet_NaN()}, {}},
+                    {}, small_view())
+          .empty());
+  EXPECT_FALSE(render_points({{{1e12, 0, 0}, {-1e12, 1, 0}}, {}, {1e3f}}, {}, small_view()).empty());
   ViewSettings inside = small_view();
   inside.camera = Camera{{0, 1, 0}, {0, 1, -1}, 0.6};
-  EXPECT_FALSE(render_points(cloud(500).positions, {}, {0.05f}, {}, inside).empty());
+  EXPECT_FALSE(render_points({cloud(500).positions, {}, {0.05f}}, {}, inside).empty());
   ViewSettings from_above = small_view();
   from_above.camera = Camera{{0, 5, 0}, {0, 0, 0}, 0.6};
-  EXPECT_FALSE(render_points(cloud(500).positions, {}, {0.05f}, {}, from_above).empty());
+  EXPECT_FALSE(render_points({cloud(500).positions, {}, {0.05f}}, {}, from_above).empty());
   ViewSettings tiny = small_view();
   tiny.width = tiny.height = 1;
   tiny.caption = "frame 1";
-  EXPECT_EQ(render_points(cloud(50).positions, cloud(50).speed, {}, {}, tiny).pixels().size(), 1u);
+  EXPECT_EQ(render_points({cloud(50).positions, cloud(50).speed}, {}, tiny).pixels().size(), 1u);
+}
+
+// A bed of grains, seen from above.
+ShownPoints bed(std::uint64_t count, const Vec3f& color) {
+  ShownPoints points{{}, {}, {0.05f}};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Random random(9, i, 0, Purpose::test);
+    points.positions.push_back({random.uniform(0, -1, 1), random.uniform(1, 0, 0.1), random.uniform(2, -1, 1)});
+    points.grain.push_back(color);
+  }
+  return points;
+}
+
+TEST(RenderPoints, GrainsHaveTheirOwnColourAndNoHighlight) {
+  ViewSettings settings = small_view();
+  settings.bounds = {{-1, 0, -1}, {1, 1, 1}};
+  settings.camera = Camera{{0.5, 3, 0.5}, {0, 0, 0}, 0.5};
+  settings.low = 0, settings.high = 5;
+  const auto brightest = [](const Image& image) {
+    int most = 0;
+    for (int y = 20; y < 70; ++y)
+      for (int x = 40; x < 120; ++x) most = std::max<int>(most, image.at(x, y)[1]);
+    return most;
+  };
+  const Image sand = render_points(bed(4000, {0.44f, 0.29f, 0.15f}), {}, settings);
+  const Color middle = sand.at(80, 45);
+  EXPECT_GT(middle[0], middle[1]);
+  EXPECT_GT(middle[1], middle[2]);
+  ShownPoints drops = bed(4000, Vec3f(-1.0f));  // no grains
+  EXPECT_GT(render_points(drops, {}, settings).at(80, 45)[2], middle[2] + 40);
+  // Dull: what is dark stays dark in full light.
+  EXPECT_LT(brightest(render_points(bed(4000, Vec3f(0.02f)), {}, settings)), 100);
+  EXPECT_GT(brightest(render_points(drops, {}, settings)), 200);
+}
+
+TEST(RenderPoints, GrainsDoNotDependOnTheirOrder) {
+  ViewSettings settings = small_view();
+  settings.bounds = {{-1, 0, -1}, {1, 1, 1}};
+  ShownPoints points = bed(3000, {0.44f, 0.29f, 0.15f});
+  for (std::size_t i = 0; i < points.grain.size(); ++i)
+    points.grain[i] = points.grain[i] * (0.5f + static_cast<float>(i % 7) / 14);
+  const Image before = render_points(points, {}, settings);
+  std::reverse(points.positions.begin(), points.positions.end());
+  std::reverse(points.grain.begin(), points.grain.end());
+  EXPECT_EQ(before.pixels(), render_points(points, {}, settings).pixels());
 }
 
 TEST(FramingBox, LeavesOutStrayPoints) {

@@ -149,6 +149,8 @@ Box shown_box(const ShownScene& scene, const ViewSettings& settings) {
 Result<Image> render_scene(const ShownScene& scene, const ViewSettings& settings) {
   AEGIR_ASSERT(scene.value.empty() || scene.value.size() == scene.positions.size(),
                "values of a picture do not match its positions");
+  AEGIR_ASSERT(scene.grain.empty() || scene.grain.size() == scene.positions.size(),
+               "grains of a picture do not match its positions");
   AEGIR_ASSERT(scene.positions.empty() || scene.radius.size() == 1 || scene.radius.size() == scene.positions.size(),
                "radii of a picture do not match its positions");
   AEGIR_ASSERT(settings.width > 0 && settings.height > 0, "a picture needs pixels");
@@ -162,6 +164,10 @@ Result<Image> render_scene(const ShownScene& scene, const ViewSettings& settings
       values.insert(values.end(), surface.value.begin(), surface.value.end());
       coloured = true;
     }
+  for (const ShownSurface& surface : scene.surfaces)
+    for (const auto* each : {&surface.grain, &surface.rest})
+      AEGIR_ASSERT(each->empty() || each->size() == surface.mesh.positions.size(),
+                   "grains of a surface do not match its vertices");
   complete_range(values, complete);
   if (!coloured) complete.legend.clear();
   complete.bounds = shown_box(scene, settings);

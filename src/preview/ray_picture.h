@@ -21,19 +21,18 @@ class VolumeField;
 
 enum class SurfaceLook { water, matte };
 
-/// A closed surface; matte ones are coloured by `value` where it is given, one per vertex.
+/// A closed surface; matte ones are coloured by `value` or `grain` where one is given, one per vertex.
 struct ShownSurface {
   TriangleMesh mesh;
   SurfaceLook look = SurfaceLook::water;
   std::vector<float> value{};
+  std::vector<Vec3f> grain{};  ///< colours, linear light
+  std::vector<Vec3f> rest{};   ///< of grains, where they were born: for speckles; empty: none
 };
 
-/// Everything a picture shows.
-struct ShownScene {
+/// Everything a picture shows. Particles without a value and that are no grains are drops of water.
+struct ShownScene : ShownPoints {
   std::vector<ShownSurface> surfaces{};
-  std::vector<Vec3d> positions{};  ///< particles, drawn as spheres
-  std::vector<float> value{};      ///< of particles, for their colour; empty: drops of water
-  std::vector<float> radius{};     ///< one for all or one each
   std::vector<TriangleMesh> solids{};
   std::vector<std::shared_ptr<const VolumeField>> fog{};  ///< densities, drawn as smoke
 };

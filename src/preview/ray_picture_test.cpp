@@ -66,7 +66,8 @@ Vec3d mean(const Image& image, int x0, int y0, int x1, int y1) {
 }
 
 TEST(RayPicture, IsTheSameOnAnyNumberOfThreads) {
-  const ShownScene scene = everything();
+  ShownScene scene = everything();
+  scene.grain = {Vec3f(-1.0f), {0.4f, 0.25f, 0.13f}};
   ViewSettings view = small_view();
   view.outline = view.bounds;
   view.glass.push_back(Shape::create({.kind = ShapeKind::box, .center = {0, 0.5, 0}, .size = {2, 1, 2}})->mesh(2));
@@ -162,6 +163,45 @@ TEST(RayPicture, WhatIsNoNumberIsLeftOut) {
   scene.value.push_back(0.5f);
   EXPECT_EQ(rendered(scene, view).pixels(), clean.pixels());
   EXPECT_FALSE(rendered({}, view).empty());
+}
+
+TEST(RayPicture, GrainsAreDullAndShadedByThoseAroundThem) {
+  ViewSettings view = small_view();
+  view.camera = Camera{{0, 4, 0.01}, {0, 0, 0}, 0.5};
+  view.show_ground = false;
+  ShownScene scene;
+  scene.positions = {{0, 0, 0}};
+  scene.radius = {0.25f};
+  scene.grain = {{0.4f, 0.25f, 0.13f}};
+  const Vec3d alone = mean(rendered(scene, view), 57, 31, 63, 37);
+  EXPECT_GT(alone.x, alone.y);
+  EXPECT_GT(alone.y, alone.z);
+  for (int i = 0; i < 10; ++i) {  // a pit
+    const double angle = 2 * 3.14159265358979 * i / 10;
+    for (const double y : {0.1, 0.5, 0.9}) {
+      scene.positions.push_back({0.5 * std::cos(angle), y, 0.5 * std::sin(angle)});
+      scene.grain.push_back({0.4f, 0.25f, 0.13f});
+    }
+  }
+  const Vec3d inside = mean(rendered(scene, view), 57, 31, 63, 37);
+  EXPECT_LT(inside.x, 0.8 * alone.x);
+  // What is no grain keeps the colour of its value, or of drops.
+  scene.positions.resize(1);
+  scene.grain = {Vec3f(-1.0f)};
+  const Vec3d drop = mean(rendered(scene, view), 57, 31, 63, 37);
+  EXPECT_GT(drop.z, alone.z + 40);
+}
+
+TEST(RayPicture, SandsSurfaceHasTheColoursOfItsGrains) {
+  ViewSettings view = small_view();
+  ShownScene scene;
+  scene.surfaces.push_back({ball({0, 0.5, 0}, 0.5), SurfaceLook::matte});
+  scene.surfaces[0].grain.assign(scene.surfaces[0].mesh.positions.size(), {0.4f, 0.05f, 0.02f});
+  const Vec3d red = mean(rendered(scene, view), 55, 29, 65, 39);
+  EXPECT_GT(red.x, 1.5 * red.y);
+  scene.surfaces[0].value.assign(scene.surfaces[0].mesh.positions.size(), 0.0f);  // would be blue
+  const Vec3d still = mean(rendered(scene, view), 55, 29, 65, 39);
+  EXPECT_LT(length(still - red), 1e-9);
 }
 
 }  // namespace

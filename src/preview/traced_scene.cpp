@@ -5,12 +5,14 @@
 
 #include "parallel/threads.h"
 #include "preview/color_map.h"
+#include "preview/grains.h"
 #include "preview/vertex_normals.h"
 
 namespace aegir {
 namespace {
 
 constexpr Vec3f solid_color{0.56f, 0.52f, 0.47f}, matte_color{0.60f, 0.47f, 0.31f}, drop_color{0.72f, 0.80f, 0.84f};
+constexpr float grain_light = 1.3f;           // on colours of grains, so that sand is as light as in pictures of points
 constexpr std::size_t dense_vertices = 4000;  // from here on, openness per vertex is fine enough
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -96,8 +98,13 @@ void TracedScene::add_surfaces(const ShownScene& shown, const ViewSettings& sett
       water_mesh_.push_back(std::move(mesh));
       continue;
     }
-    mesh.gloss = 0.02f;
-    if (!surface.value.empty() && high > low) {
+    mesh.gloss = surface.grain.empty() ? 0.02f : 0;
+    mesh.albedo = surface.grain;
+    for (Vec3f& color : mesh.albedo) color *= grain_light;
+    mesh.rest = surface.rest;
+    const float speckles = 3 / std::max(1e-6f, median_edge(surface.mesh, mesh.triangles));  // per metre
+    for (Vec3f& rest : mesh.rest) rest *= speckles;
+    if (surface.grain.empty() && !surface.value.empty() && high > low) {
       mesh.albedo.resize(surface.mesh.positions.size());
       for (std::size_t i = 0; i < mesh.albedo.size(); ++i)
         mesh.albedo[i] = speed_color((surface.value[i] - low) / (high - low));
@@ -135,8 +142,11 @@ void TracedScene::add_points(const ShownScene& shown, float low, float high) {
     if (!is_finite(shown.positions[i]) || !(radius > 0) || !std::isfinite(radius)) continue;
     centers.push_back(shown.positions[i]);
     radii.push_back(radius);
-    sphere_color_.push_back(shown.value.empty() || !(high > low) ? drop_color
-                                                                 : speed_color((shown.value[i] - low) / (high - low)));
+    if (!shown.grain.empty() && shown.grain[i].x >= 0)
+      sphere_.push_back({shown.grain[i] * grain_light, true});
+    else
+      sphere_.push_back(
+          {shown.value.empty() || !(high > low) ? drop_color : speed_color((shown.value[i] - low) / (high - low))});
   }
   if (centers.empty()) return;
   opaque_.add_spheres(centers, radii);
@@ -191,6 +201,12 @@ void TracedScene::complete(const Mesh& mesh, const RaySceneHit& found, SurfaceHi
   hit.albedo = mesh.albedo.empty()
                    ? mesh.color
                    : mesh.albedo[at(t.x)] * w + mesh.albedo[at(t.y)] * found.u + mesh.albedo[at(t.z)] * found.v;
+  if (!mesh.rest.empty()) {
+    const Vec3f place = mesh.rest[at(t.x)] * w + mesh.rest[at(t.y)] * found.u + mesh.rest[at(t.z)] * found.v;
+    hit.albedo *= speckle(place);
+    const Vec3f rough = normalized(hit.normal + roughness(place) * 0.35f);
+    if (dot(rough, hit.flat) > 0.2f) hit.normal = rough;
+  }
   hit.gloss = mesh.gloss;
   hit.open =
       mesh.open.empty() ? -1 : mesh.open[at(t.x)] * w + mesh.open[at(t.y)] * found.u + mesh.open[at(t.z)] * found.v;
@@ -214,9 +230,10 @@ bool TracedScene::opaque(const SceneRay& ray, SurfaceHit& hit) const {
     complete(opaque_mesh_[at(mesh)], found, hit);
   } else {
     hit.flat = hit.normal = found.normal;
-    hit.albedo = sphere_color_[at(found.primitive)];
-    hit.gloss = 0.25f;
-    hit.open = 1;
+    const Sphere& sphere = sphere_[at(found.primitive)];
+    hit.albedo = sphere.grain ? sphere.color * speckle(sphere.color, found.normal) : sphere.color;
+    hit.gloss = sphere.grain ? 0 : 0.25f;
+    hit.open = sphere.grain ? -1.0f : 1.0f;
   }
   return true;
 }

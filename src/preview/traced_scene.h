@@ -54,10 +54,17 @@ class TracedScene {
     std::vector<Vec3f> normal;
     std::vector<Vec3f> albedo;  ///< empty: one colour
     std::vector<float> open;    ///< empty: not known
+    std::vector<Vec3f> rest;    ///< of sand, in speckles; empty: smooth
     Vec3f color;
     float gloss = 0;
     bool creases = false;  ///< keeps edges sharp
     bool pressed = false;  ///< against walls: what lies along an axis is flat
+  };
+
+  /// What a particle looks like.
+  struct Sphere {
+    Vec3f color;
+    bool grain = false;  ///< dull, and shaded by the others around it
   };
 
   /// An opaque mesh whose openness is kept per vertex.
@@ -75,7 +82,7 @@ class TracedScene {
   RayScene water_, opaque_, glass_;
   std::vector<Mesh> water_mesh_, opaque_mesh_;
   std::vector<int> mesh_of_;  ///< per opaque thing; -1 for spheres
-  std::vector<Vec3f> sphere_color_;
+  std::vector<Sphere> sphere_;
   std::vector<Dense> dense_;
   float water_detail_ = 0, offset_ = 1e-5f;
 };
