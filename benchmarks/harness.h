@@ -94,6 +94,7 @@ void register_particles(Registry& registry);
 void register_solver(Registry& registry);
 void register_transfer(Registry& registry);
 void register_liquid(Registry& registry);
+void register_sand(Registry& registry);
 void register_surfacing(Registry& registry);
 void register_preview(Registry& registry);
 

@@ -4,6 +4,7 @@
 
 #include "phenomena/common/register.h"
 #include "phenomena/liquid/register.h"
+#include "phenomena/sand/register.h"
 #include "pipeline/schedule/simulation.h"
 #include "pipeline/schema/catalog.h"
 
@@ -13,15 +14,16 @@ LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
   Catalog catalog;
   register_common(catalog);
   register_liquid(catalog);
+  register_sand(catalog);
   Messages messages;
   const std::string text = fmt::format(
       "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\n{}setup:\n  - gravity: "
       "earth\n"
-      "  - domain: box\n    box: {{min: [0, 0, 0], max: [2, 1, 1]}}\n    limits: {{sides: wall, bottom: wall, top: "
+      "  - domain: box\n    box: {}\n    limits: {{sides: wall, bottom: wall, top: "
       "wall}}\n"
       "  - hybrid: water\n    voxel_size: {}\n    transfer: {}\n"
-      "    fill: {{shape: {{kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}}}}\n  - pressure: p\n{}",
-      scene.last_frame, scene.head, 2.0 / scene.cells, scene.transfer, scene.more);
+      "    fill: {{shape: {}}}\n  - pressure: p\n{}",
+      scene.last_frame, scene.head, scene.box, 2.0 / scene.cells, scene.transfer, scene.fill, scene.more);
   auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
   AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
   auto made = Simulation::create(std::move(*setup), exec, messages);

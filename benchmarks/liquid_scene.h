@@ -9,8 +9,10 @@
 namespace aegir::bench {
 
 struct LiquidScene {
-  int cells = 128;  ///< along the box
+  int cells = 128;  ///< along two metres
   std::string transfer = "flip";
+  std::string box = "{min: [0, 0, 0], max: [2, 1, 1]}";
+  std::string fill = "{kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}";
   std::string more = {};  ///< further nodes of the setup
   std::string head = {};  ///< further sections before them
   int first_frame = 6, last_frame = 10;

@@ -63,6 +63,7 @@ int run(const Options& o) {
   register_solver(registry);
   register_transfer(registry);
   register_liquid(registry);
+  register_sand(registry);
   register_surfacing(registry);
   register_preview(registry);
 

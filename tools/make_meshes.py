@@ -4,7 +4,9 @@
     make_meshes.py DIR [NAME...]            some of them, or those of a shot, into a folder
 
 Names: knot (PLY, a closed torus knot), tank (PLY, an open tank with walls), paddle (glTF, a board that swings on a hinge),
-comet (glTF, a faceted ball that falls and tumbles; only for the shot `splash`). The same bytes every time.
+hourglass (PLY, a closed glass with a cavity), hourglass_sand (PLY, what fills its upper half).
+For the shot `splash`: comet (glTF, a faceted ball that falls and tumbles). For the shot `blade`: heap (PLY, a cone), blade
+(glTF, a stiff board that pushes), flap (PLY, one file per frame: a board that pushes and bends). The same bytes every time.
 """
 
 import json
@@ -175,8 +177,127 @@ def comet(path, radius=0.45, height=2.6, gravity=9.80665, depth=-0.75):
     write_glb(path, positions, outward(positions, triangles), times, translations, rotations)
 
 
+def turned(profile, around):
+    """A body of revolution about y through points (radius, height) from its lower pole to its upper one."""
+    positions, triangles = [[0, profile[0][1], 0]], []
+    for radius, y in profile[1:-1]:
+        for j in range(around):
+            a = 2 * math.pi * j / around
+            positions.append([radius * math.cos(a), y, radius * math.sin(a)])
+    positions.append([0, profile[-1][1], 0])
+    rings, top = len(profile) - 2, len(positions) - 1
+    for j in range(around):
+        k = (j + 1) % around
+        triangles += [[0, 1 + j, 1 + k], [top, top - around + k, top - around + j]]
+        for i in range(rings - 1):
+            a, b, c, d = (1 + (i + n) * around + m for n, m in ((0, j), (0, k), (1, j), (1, k)))
+            triangles += [[a, c, b], [b, c, d]]
+    return positions, outward(positions, triangles)
+
+
+# Inner wall of the upper half of the hourglass in metres: neck, funnel of 51 degrees, bulb.
+NECK = 0.012
+BULB = [(NECK, 0.0), (NECK, 0.004), (0.0135, 0.008), (0.017, 0.0135), (0.024, 0.0225), (0.066, 0.0745), (0.073, 0.0845),
+        (0.078, 0.097), (0.080, 0.111), (0.080, 0.150), (0.077, 0.164), (0.070, 0.175), (0.058, 0.183), (0.040, 0.188),
+        (0.020, 0.190), (0.0, 0.190)]
+
+
+def hourglass(path, wall=0.014, around=64):
+    """The glass: outside, and inside turned round, so that what is between is solid. The neck is at the origin."""
+    inner = [(r, -y) for r, y in reversed(BULB)] + BULB[1:]
+    outer = []
+    for i, (r, y) in enumerate(inner):
+        (r0, y0), (r1, y1) = inner[max(i - 1, 0)], inner[min(i + 1, len(inner) - 1)]
+        along = unit([r1 - r0, y1 - y0, 0])
+        outer.append((0.0 if r == 0 else r + wall * along[1], y - wall * along[0]))
+    positions, triangles = turned(outer, around)
+    inside, around_inside = turned(inner, around)
+    shift = len(positions)
+    triangles += [[a + shift, c + shift, b + shift] for a, b, c in around_inside]
+    write_ply(path, positions + inside, triangles)
+
+
+def hourglass_sand(path, level=0.14, gap=0.0005, around=64):
+    """What fills the upper bulb of the hourglass from the middle of its neck up to a level, a little off the glass."""
+    low = [(r - gap, y) for r, y in BULB if y < level]
+    write_ply(path, *turned([(0.0, 0.0), *low, (BULB[9][0] - gap, level), (0.0, level)], around))
+
+
+def heap(path, radius=1.0, slope=math.radians(29), around=96):
+    """A cone of loose sand with a blunt top, on the floor."""
+    height = radius * math.tan(slope)
+    profile = [(0.0, 0.0)] + [(radius * (1 - t / 20), height * t / 20) for t in range(0, 19)]
+    write_ply(path, *turned(profile + [(0.04 * radius, 0.935 * height), (0.0, 0.94 * height)], around))
+
+
+def eased(t):
+    """From 0 to 1 without a jerk."""
+    t = max(0.0, min(1.0, t))
+    return t * t * t * (10 + t * (6 * t - 15))
+
+
+def board(size, cells):
+    """A box about the middle of its lower side, with so many cells along y and z that it can bend."""
+    (sx, sy, sz), (ny, nz) = size, cells
+    positions, triangles = [], []
+    for side in (-0.5, 0.5):
+        for i in range(ny + 1):
+            positions += [[side * sx, sy * i / ny, sz * (k / nz - 0.5)] for k in range(nz + 1)]
+    def at(side, i, k):
+        return (side * (ny + 1) + i) * (nz + 1) + k
+    quads = [(at(s, i, k), at(s, i, k + 1), at(s, i + 1, k + 1), at(s, i + 1, k)) if s else
+             (at(s, i, k), at(s, i + 1, k), at(s, i + 1, k + 1), at(s, i, k + 1))
+             for s in (0, 1) for i in range(ny) for k in range(nz)]
+    for k in range(nz):
+        quads += [(at(0, 0, k), at(0, 0, k + 1), at(1, 0, k + 1), at(1, 0, k)),
+                  (at(0, ny, k), at(1, ny, k), at(1, ny, k + 1), at(0, ny, k + 1))]
+    for i in range(ny):
+        quads += [(at(0, i, 0), at(1, i, 0), at(1, i + 1, 0), at(0, i + 1, 0)),
+                  (at(0, i, nz), at(0, i + 1, nz), at(1, i + 1, nz), at(1, i, nz))]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    return positions, outward(positions, triangles)
+
+
+def blade(path, seconds=8.5, rate=48):
+    """A stiff board that comes from -x, pushes with its lower edge ahead, a little askew, and lifts off at the end."""
+    positions, triangles = board((0.08, 0.55, 1.3), (1, 1))
+    times, translations, rotations = [], [], []
+    lean, yaw = math.radians(12), math.radians(14)
+    for i in range(int(seconds * rate) + 1):
+        t = i / rate
+        x = -1.35 + 1.3 * eased((t - 0.25) / 5.5) - 0.12 * eased((t - 5.9) / 0.8)
+        times.append(t)
+        translations.append([x, 0.012 + 0.75 * eased((t - 6.4) / 1.8), 0])
+        # Turned about z first, then about y.
+        (sz, cz), (sy, cy) = ((math.sin(a / 2), math.cos(a / 2)) for a in (lean, yaw * eased(t / 3)))
+        rotations.append([sy * sz, sy * cz, cy * sz, cy * cz])
+    write_glb(path, positions, triangles, times, translations, rotations)
+
+
+def flap(path, first=1001, frames=200, fps=24):
+    """A board that comes from +x, bends back the higher the more while it pushes, draws back and swings out."""
+    positions, triangles = board((0.08, 0.5, 1.0), (10, 12))
+    for frame in range(first, first + frames):
+        t = (frame - first) / fps
+        x = 1.35 - 0.55 * eased((t - 1.5) / 3) + 0.4 * eased((t - 5) / 1.5)
+        push = eased((t - 2) / 2) - eased((t - 5) / 0.4)
+        swing = 0.25 * math.exp(-1.2 * (t - 5.2)) * math.cos(9 * (t - 5.2)) * eased((t - 5) / 0.4) if t > 5 else 0.0
+        placed = []
+        for px, py, pz in positions:
+            curve = 0.45 * (push - swing) * (1 + 0.35 * pz)  # radians at the top; more at one end
+            angle = curve * py / 0.5
+            # Along an arc: the length of the board stays.
+            reach = py * (1 - math.cos(angle)) / angle if abs(angle) > 1e-6 else 0.0
+            rise = py * math.sin(angle) / angle if abs(angle) > 1e-6 else py
+            placed.append([x + reach + px * math.cos(angle), 0.012 + rise - px * math.sin(angle), pz])
+        write_ply(path.with_name(path.name.replace("$F4", f"{frame:04d}")), placed, triangles)
+
+
 FILES = {"knot": ("knot.ply", knot), "tank": ("tank.ply", tank), "paddle": ("paddle.glb", paddle),
-         "comet": ("comet.glb", comet)}
+         "hourglass": ("hourglass.ply", hourglass), "hourglass_sand": ("hourglass_sand.ply", hourglass_sand),
+         "comet": ("comet.glb", comet), "heap": ("heap.ply", heap), "blade": ("blade.glb", blade),
+         "flap": ("flap.$F4.ply", flap)}
+OF_SHOTS = ("comet", "heap", "blade", "flap")
 
 
 def main():
@@ -184,7 +305,7 @@ def main():
     if words and words[0].startswith("-"):
         sys.exit(__doc__)
     folder = pathlib.Path(words[0]) if words else pathlib.Path(__file__).resolve().parents[1] / "setups" / "geo"
-    names = words[1:] or [n for n in FILES if n != "comet"]
+    names = words[1:] or [n for n in FILES if n not in OF_SHOTS]
     for name in names:
         if name not in FILES:
             sys.exit(f"there is no mesh '{name}'; there are {', '.join(FILES)}")

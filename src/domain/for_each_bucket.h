@@ -9,6 +9,7 @@
 
 #include <array>
 #include <mutex>
+#include <span>
 #include <tuple>
 
 #include "base/assert.h"
@@ -41,17 +42,17 @@ void call(Kernel& kernel, const Bucket& bucket, Views& views, std::index_sequenc
   kernel(bucket, std::get<I>(views).get()...);
 }
 
-}  // namespace detail
-
-template <class Kernel, class... Accesses>
-void for_each_bucket(Exec& exec, const char* label, const Topology& topology, Kernel&& kernel, Accesses&&... accesses) {
+/// Runs a kernel on `count` buckets, the n-th of which is number(n).
+template <class Number, class Kernel, class... Accesses>
+void run_buckets(Exec& exec, const char* label, const Topology& topology, std::size_t count, const Number& number,
+                 Kernel& kernel, Accesses&... accesses) {
   Stopwatch watch;
   (AEGIR_ASSERT(&accesses.topology() == &topology, "accessors of one kernel share their topology"), ...);
   (accesses.prepare(exec), ...);
-  parallel_for(0, static_cast<std::size_t>(topology.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(0, count, 4, [&](std::size_t begin, std::size_t end) {
     std::tuple<typename std::remove_cvref_t<Accesses>::View...> views;
-    for (std::size_t b = begin; b < end; ++b) {
-      const int index = static_cast<int>(b);
+    for (std::size_t n = begin; n < end; ++n) {
+      const int index = number(n);
       std::apply([&](auto&... view) { (accesses.load(view, index), ...); }, views);
       detail::call(kernel, Bucket{topology, index}, views, std::index_sequence_for<Accesses...>{});
       std::apply([&](auto&... view) { (accesses.store(view, index), ...); }, views);
@@ -59,7 +60,27 @@ void for_each_bucket(Exec& exec, const char* label, const Topology& topology, Ke
     (detail::end_range(accesses), ...);
   });
   (accesses.finish(exec), ...);
-  exec.profile.kernel(label, watch.seconds(), (std::int64_t{0} + ... + accesses.bytes()));
+  const std::int64_t bytes = (std::int64_t{0} + ... + accesses.bytes());
+  const auto all = static_cast<std::int64_t>(topology.local_count());
+  exec.profile.kernel(label, watch.seconds(),
+                      all > 0 ? bytes / all * static_cast<std::int64_t>(count) : std::int64_t{0});
+}
+
+}  // namespace detail
+
+template <class Kernel, class... Accesses>
+void for_each_bucket(Exec& exec, const char* label, const Topology& topology, Kernel&& kernel, Accesses&&... accesses) {
+  detail::run_buckets(
+      exec, label, topology, static_cast<std::size_t>(topology.local_count()),
+      [](std::size_t n) { return static_cast<int>(n); }, kernel, accesses...);
+}
+
+/// Some of the local buckets only, each listed once; accessors must not be `overwrite` or `add`, which are about all.
+template <class Kernel, class... Accesses>
+void for_buckets(Exec& exec, const char* label, const Topology& topology, std::span<const int> buckets, Kernel&& kernel,
+                 Accesses&&... accesses) {
+  detail::run_buckets(
+      exec, label, topology, buckets.size(), [&](std::size_t n) { return buckets[n]; }, kernel, accesses...);
 }
 
 /// Sums over all buckets of all ranks: `partial(bucket)` adds up its bucket in canonical order, the rest is exact.

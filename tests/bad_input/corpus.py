@@ -199,7 +199,7 @@ def node_mistakes():
         Case("capital", nodes("- Gravity: g"), "did you mean 'gravity'?", "3:3"),
         Case("two types", nodes("- gravity: g\n  particles: w"), "this node has two types", "4:3"),
         Case("group and type", nodes("- group: g\n  gravity: w"), "this node has two types", "4:3"),
-        Case("sand is to come", nodes("- sand: w"), "is not part of this version yet", "3:3"),
+        Case("droplets are to come", nodes("- droplets: w"), "is not part of this version yet", "3:3"),
         Case("report is to come", nodes("- particles: p") + "outputs:\n- report: s\n", "is not part of this version yet", "5:3"),
         Case("output in setup", nodes("- points: p"), "belongs in 'outputs', not in 'setup'", "3:3"),
         Case("force in outputs", nodes("- particles: p") + "outputs:\n- gravity: g\n", "belongs in 'setup', not in 'outputs'", "5:3"),
@@ -601,6 +601,33 @@ def liquids():
     return cases
 
 
+def sands():
+    domain = lambda rest="": "- domain: d\n  box: {min: [0, 0, 0], max: [1, 1, 1]}\n" + rest
+    sand = lambda rest: nodes(domain() + "- hybrid: w\n- pressure: p\n- sand: s\n  " + rest)  # what it says is at 8:3
+    return [
+        Case("friction angle 90", sand("friction_angle: 90 deg"), "must be at most", "8:19"),
+        Case("friction angle beyond", sand("friction_angle: 120 deg"), "must be at most", "8:19"),
+        Case("friction angle without unit", sand("friction_angle: 30"), "'friction_angle' is 30 rad, but must be at most", "8:19"),
+        Case("friction angle negative", sand("friction_angle: -1 deg"), "must be at least 0", "8:19"),
+        Case("friction angle keyed", sand("friction_angle: {keys: {1: 30 deg, 9: 95 deg}}"), "must be at most", "8:41"),
+        Case("friction angle dimension", sand("friction_angle: 30 m"), "an angle (rad) is expected", "8:19"),
+        Case("friction angle NaN", sand("friction_angle: .nan"), "is not a number", "8:19"),
+        Case("friction angle of a number", sand("friction_angle: {attribute: 5}"), "which is not the name of an attribute", "8:31"),
+        Case("friction angle misspelt", sand("friction_angel: 30 deg"), "did you mean 'friction_angle'?", "8:3"),
+        Case("cohesion negative", sand("cohesion: -5 Pa"), "'cohesion' is -5 Pa, but must be at least 0", "8:13"),
+        Case("cohesion keyed negative", sand("cohesion: {keys: {1: 0, 5: -1}}"), "must be at least 0", "8:30"),
+        Case("cohesion endless", sand("cohesion: .inf"), "is not a number", "8:13"),
+        Case("model of sand", sand("model: drucker"), "should be one of projection, zhu", "8:10"),
+        Case("tension of sand", sand("tension: some"), "should be one of none, held", "8:12"),
+        Case("sweeps of nothing", sand("sweeps: 0"), "must be at least 1", "8:11"),
+        Case("sweeps in parts", sand("sweeps: 1.5"), "should be a whole number", "8:11"),
+        Case("settling", sand("settling: 2"), "must be at most 1", "8:13"),
+        Case("sand twice", sand("sweeps: 9\n- sand: t"), "no order is defined between them", "9:3"),
+        Case("friction of a domain", nodes(domain("  friction: -1\n") + "- hybrid: w\n- pressure: p\n- sand: s"), "must be at least 0", "5:13"),
+        Case("friction of a domain NaN", nodes(domain("  friction: .nan\n") + "- hybrid: w\n- pressure: p\n- sand: s"), "is not a number", "5:13"),
+    ]
+
+
 def command_line():
     ok = "aegir: 1\nexpose: {voxel: 10 cm}\ninputs: {m: {file: m.ply}, n: n.ply}\nsetup:\n- particles: p\n  voxel_size: ${voxel}\n- group: g\n  behaviors:\n  - gravity: down\n"
     wrong = [  # --set, message
@@ -621,5 +648,5 @@ def command_line():
 
 def all_cases():
     groups = [whole_files, yaml_mistakes, bytes_and_letters, hostile, node_mistakes, wrong_numbers, ranges_and_types, shapes, animation, timelines,
-              references, includes, meshes, liquids, command_line]
+              references, includes, meshes, liquids, sands, command_line]
     return [case for group in groups for case in group()]

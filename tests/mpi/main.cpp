@@ -1,4 +1,4 @@
-// aegir_mpi_test comm|domain|solver|sparse|viscosity THREADS
+// aegir_mpi_test comm|connected|domain|solver|sparse|viscosity THREADS
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -17,7 +17,8 @@ void require(bool condition, const char* what) {
 
 int main(int argc, char** argv) {
   using namespace aegir;
-  if (argc != 3) return std::fprintf(stderr, "usage: aegir_mpi_test comm|domain|solver|sparse|viscosity THREADS\n"), 2;
+  if (argc != 3)
+    return std::fprintf(stderr, "usage: aegir_mpi_test comm|connected|domain|solver|sparse|viscosity THREADS\n"), 2;
   const auto comm = make_comm();
   int code = 0;
   ThreadScope scope(std::atoi(argv[2]));
@@ -27,6 +28,8 @@ int main(int argc, char** argv) {
       Exec exec{*comm, profile};
       if (std::string(argv[1]) == "comm")
         ranks::check_comm(*comm);
+      else if (std::string(argv[1]) == "connected")
+        ranks::check_connected(exec);
       else if (std::string(argv[1]) == "solver")
         ranks::check_solver(exec);
       else if (std::string(argv[1]) == "sparse")

@@ -12,6 +12,9 @@ namespace aegir::ranks {
 /// Exchange, gather, broadcast, agreement and large messages.
 void check_comm(Comm& comm);
 
+/// Sets of connected cells under several partitions; one hash of each.
+void check_connected(Exec& exec);
+
 /// Particles, volumes and sums over ranks; one hash of the whole state per phase.
 void check_domain(Exec& exec);
 

@@ -15,7 +15,9 @@ namespace aegir {
 /// How a liquid meets solids.
 struct SlipSettings {
   bool no_slip = false;  ///< the liquid has the solid's velocity in the solid, not only its normal part
-  std::span<const std::uint8_t> sticks = {};  ///< the same for single solids by their number, walls last
+  std::span<const std::uint8_t> sticks = {};   ///< the same for single solids by their number, walls last
+  bool leaves = false;                         ///< the liquid may move away from solids, only not into them
+  std::span<const std::uint8_t> lets_go = {};  ///< the same for single solids
 };
 
 /// Gives faces that are closed, or whose centre is in a solid, a velocity that does not enter or leave it:
@@ -32,10 +34,16 @@ struct FrictionChannels {
   FaceChannel<float> velocity;
   SolidChannels solids;
   CellChannel<double> pressure;  ///< Pa; 0 where there is no liquid
+  /// Distance of the surface, for layers thinner than a cell: their weight is that of what lies between the wall and
+  /// the surface, and what has no pressure at all weighs as much as it moves towards the wall. None: liquids.
+  const CellChannel<float>* surface = nullptr;
+  /// Stress beside the pressure, tension positive: xx yy zz, and yz xz xy. Presses along the normal too.
+  const CellChannel<Vec3f>*normal_stress = nullptr, *shear_stress = nullptr;
 };
 struct FrictionSettings {
-  double dt = 0;                            ///< s
-  double density = 1000;                    ///< kg/m³
+  double dt = 0;          ///< s
+  double density = 1000;  ///< kg/m³
+  Vec3d weight{};         ///< with a surface: what a cell adds to the pressure below it, as a force, Pa
   std::span<const std::uint8_t> rubs = {};  ///< solids by their number, walls last, that have friction; all if empty
 };
 
@@ -47,6 +55,23 @@ inline double friction_reach(double d) {
   if (d < 0) return 0.5 * (1 + d) * (1 + d);
   return d <= 0.5 + 1e-5 ? d + 0.5 : 1 - 0.5 * (1 - d) * (1 - d);
 }
+
+/// One face that friction acts on: the layer of faces along a solid.
+struct WallContact {
+  std::uint16_t cell;  ///< of the bucket; the face is its lower one
+  std::uint8_t axis;
+  Vec3f normal;
+  float wall;         ///< the solid's velocity along its surface, the axis's component
+  float into;         ///< and along the normal
+  bool plain = true;  ///< one surface is near, and the normal is its own: not in edges and corners
+  float bound;        ///< greatest change of velocity, m/s
+};
+
+/// The contacts of each of solids.touched(), in order of axis and cell. Reads solid distance with Halo<1>, area, solid
+/// velocity with Halo<1>, pressure with Halo<2>; with a surface also velocity and stress with Halo<1> and surface with
+/// Halo<2>.
+std::vector<std::vector<WallContact>> wall_contacts(Exec& exec, DiscreteVolume& volume, const SolidGrid& solids,
+                                                    const FrictionChannels& channels, const FrictionSettings& settings);
 
 /// Coulomb friction bounded by the pressure just solved. On every open face whose centre is -1/4 ≤ d < 3/4 cells from a
 /// solid (one layer of faces, wherever the wall lies) the velocity u_T along the surface and relative to it shrinks by

@@ -10,7 +10,8 @@
 namespace aegir {
 namespace {
 
-constexpr float dead_band = 0.03f;  // crowding that particles at rest may have
+constexpr float dead_band = 0.03f;   // crowding that particles at rest may have
+constexpr float loose_band = 0.08f;  // of material that opens: it lies as it fell
 constexpr float mean_dead_band = 0.002f;
 constexpr float most = 0.5f;   // crowding beyond it is corrected no faster
 constexpr float haste = 4;     // the mean is known better than a place and is undone faster
@@ -158,12 +159,17 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
                        const CellChannel<float>& rhs, const Spreading& how) {
   const Barrier* sheets = how.sheets;
-  const auto speed = static_cast<float>(how.rate),
-             all = beyond(std::clamp(static_cast<float>(how.mean) - 1, -0.1f, 0.1f), mean_dead_band);
+  const auto speed = static_cast<float>(how.rate);
+  const float all =
+      how.opens ? 0.0f : beyond(std::clamp(static_cast<float>(how.mean) - 1, -0.1f, 0.1f), mean_dead_band);
+  const auto spread = [opens = how.opens](float excess) {
+    return opens ? std::max(0.0f, beyond(excess, loose_band)) : beyond(excess, dead_band);
+  };
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi, auto& b) {
+      [&spread, speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi,
+                                           auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
@@ -180,13 +186,13 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
                 // In walls that a sheet ends at, the air may be that of its other side.
                 if (sheets && sheets->around(bucket.index) && !(surface(i, j, k) > 0)) continue;
                 const float excess = std::clamp(mean_crowding(surface, i, j, k) - 1, -most, most);
-                b(i, j, k) += speed * room(i, j, k) * beyond(excess, dead_band);
+                b(i, j, k) += speed * room(i, j, k) * spread(excess);
                 continue;
               }
               if (s.open[k] <= 4) continue;
               const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
-              b(i, j, k) += speed * room(i, j, k) *
-                            (beyond(excess, dead_band) + haste * all);  // a cell grows by its open part only
+              // A cell grows by its open part only.
+              b(i, j, k) += speed * room(i, j, k) * (spread(excess) + haste * all);
               if (room(i, j, k) >= 1) sum[0] += static_cast<double>(fill(i, j, k)), sum[1] += 1;
             }
           }

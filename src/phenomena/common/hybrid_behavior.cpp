@@ -142,7 +142,7 @@ class Hybrid final : public Behavior {
         .choices({{"flip", TransferMethod::flip, "Lively; a little noise."},
                   {"apic", TransferMethod::apic, "Smooth and true to rotation; 36 more bytes per particle."},
                   {"pic", TransferMethod::pic, "Thick: strong numerical viscosity."}})
-        .doc("How velocities come back from the grid.");
+        .doc("How velocities come back from the grid; `flip` where not given, and `apic` for sand.");
     s.field("flip_ratio", &Settings::flip_ratio).min(0).max(1).soft(0.9, 1).doc("1 is FLIP, 0 is PIC.");
     s.field("transfer_viscosity", &Settings::transfer_viscosity)
         .unit("m^2/s")

@@ -164,6 +164,7 @@ ObjectAudit HybridObject::audit(Exec& exec) {
   const bool told = inside_cells_ < 0 || (inside_cells_ >= fewest_cells &&
                                           inside_cells_ * std::pow(spacing(), 3) * s_.density >= part * a.mass);
   a.more = {{"volume_drift", told ? volume_drift : std::nan("")}, {"removed_particles", static_cast<double>(removed_)}};
+  for (const auto& [name, value] : figures_) a.more.emplace_back(name, *value);
   for (const auto& [name, mass] : added_) a.added.emplace_back(name, *mass);
   for (const auto& [name, mass] : removed_by_) a.removed.emplace_back(name, *mass);
   return a;

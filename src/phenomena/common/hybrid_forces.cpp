@@ -29,23 +29,29 @@ float across(const Tile& u, const Tile& mass, int a, int b, const Vec3i& c) {
   return known ? sum / static_cast<float>(known) : 0.0f;
 }
 
+/// What uniform forces do to everything alike.
+template <class Forces>
+Vec3f uniform_acceleration(const StepContext& c, const Forces& forces, double spacing) {
+  FaceBlock one{};
+  ForceBlock b;
+  b.count = 1, b.time = c.time, b.dt = c.dt, b.spacing = spacing;
+  b.ax = one.a[0], b.ay = one.a[1], b.az = one.a[2], b.damping = one.damping;
+  for (const auto& f : forces)
+    if (f->uniform()) f->accumulate(b);
+  return {one.a[0][0], one.a[1][0], one.a[2][0]};
+}
+
 /// The same acceleration for all: 3 × 12 bytes and 3 flops per cell.
 template <class Forces>
 void kick_alike(StepContext& c, DiscreteVolume& grid, const Forces& forces) {
-  FaceBlock one{};
-  ForceBlock b;
-  b.count = 1, b.time = c.time, b.dt = c.dt, b.spacing = grid.topology().spacing();
-  b.ax = one.a[0], b.ay = one.a[1], b.az = one.a[2], b.damping = one.damping;
-  for (const auto& f : forces) f->accumulate(b);
-  const auto dt = static_cast<float>(c.dt);
-  const float kick[3] = {one.a[0][0] * dt, one.a[1][0] * dt, one.a[2][0] * dt};
+  const Vec3f kick = uniform_acceleration(c, forces, grid.topology().spacing()) * static_cast<float>(c.dt);
   for_each_bucket(
       c.exec, "forces", grid.topology(),
       [&](const Bucket&, auto& u, auto& mass) {
         for (std::size_t a = 0; a < 3; ++a) {
           float* __restrict to = u[a].values;
           const float* __restrict m = mass[a].values;
-          for (int f = 0; f < bucket_cells; ++f) to[f] += m[f] > 0 ? kick[a] : 0.0f;
+          for (int f = 0; f < bucket_cells; ++f) to[f] += m[f] > 0 ? kick[static_cast<int>(a)] : 0.0f;
         }
       },
       grid.write(grid::velocity), grid.read(grid::face_mass));
@@ -148,6 +154,10 @@ Status HybridObject::apply_forces(StepContext& c) {
       },
       grid_.write(grid::velocity), grid_.read(force_kick));
   return {};
+}
+
+Vec3d HybridObject::uniform_acceleration(const StepContext& c) const {
+  return Vec3d(aegir::uniform_acceleration(c, forces_, spacing()));
 }
 
 }  // namespace aegir

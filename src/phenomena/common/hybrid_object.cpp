@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "domain/for_each_bucket.h"
 #include "numerics/solids/wall_velocity.h"
@@ -29,13 +30,11 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
   uneven = s_.reseed.has_value();
   for (const auto& c : {particle::radius, particle::mass, particle::age}) particles_.declare(c);
   particles_.declare(particle::velocity);
-  if (s_.transfer == TransferMethod::apic)
-    for (const auto& c : particle::affine) particles_.declare(c);
   if (s_.rest) particles_.declare(particle::rest);
   for (const auto& [name, value] : s_.attributes)
     particles_.declare(channel_info(ParticleChannel<float>{name.c_str(), {}, static_cast<float>(value)}));
   for (const auto& c : {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity}) grid_.declare(c);
-  if (s_.transfer == TransferMethod::flip) grid_.declare(grid::velocity_before);
+  if (s_.transfer) use_transfer(*s_.transfer);
   grid_.declare(grid::solid_distance);
   grid_.declare(grid::surface_distance);
   grid_.declare(cell_fill);
@@ -51,6 +50,14 @@ HybridObject::HybridObject(std::string path, const HybridSettings& settings, con
       .record("volume_drift", &volume_drift)
       .record("inside_cells", &inside_cells_)
       .record("solid_speed", &solid_speed_);
+}
+
+void HybridObject::use_transfer(TransferMethod transfer) {
+  if (transfer_) return;
+  transfer_ = transfer;
+  if (transfer == TransferMethod::apic)
+    for (const auto& c : particle::affine) particles_.declare(c);
+  if (transfer == TransferMethod::flip) grid_.declare(grid::velocity_before);
 }
 
 double HybridObject::particle_mass() const {
@@ -72,6 +79,7 @@ Status HybridObject::set_limits(const Limits& limits) {
 std::size_t HybridObject::memory_bytes() const { return particles_.memory_bytes() + grid_.memory_bytes(); }
 
 void HybridObject::plan(TaskList& tasks) {
+  use_transfer(TransferMethod::flip);
   const std::string& me = path();
   std::vector<std::string> forces, colliders;
   std::vector<ChannelAccess> surfaces;
@@ -92,16 +100,16 @@ void HybridObject::plan(TaskList& tasks) {
     return a.insert(a.end(), b.begin(), b.end()), a;
   };
   std::vector<ChannelAccess> affine_reads, affine_writes, before;
-  if (s_.transfer == TransferMethod::apic)
+  if (transfer_ == TransferMethod::apic)
     for (const auto& a : particle::affine)
       affine_reads.push_back(reads(me, a.name)), affine_writes.push_back(writes(me, a.name));
-  if (s_.transfer == TransferMethod::flip) before = {reads(me, "vel_before", 1)};
+  if (transfer_ == TransferMethod::flip) before = {reads(me, "vel_before", 1)};
 
   add("sort", Stage::rebucket, {writes(me, "*")}, &HybridObject::sort);
   std::vector<ChannelAccess> to_grid_accesses{reads(me, "P"),          reads(me, "v"),           reads(me, "mass"),
                                               adds(me, "vel", 1),      adds(me, "face_mass", 1), writes(me, "vel"),
                                               writes(me, "face_mass"), reads(me, "vel")};
-  if (s_.transfer == TransferMethod::flip) to_grid_accesses.push_back(writes(me, "vel_before"));
+  if (transfer_ == TransferMethod::flip) to_grid_accesses.push_back(writes(me, "vel_before"));
   // Before the transfer: particles and sheets are looked up by the buckets of this substep.
   add("solids", Stage::to_grid,
       joined({writes(me, "solid_distance"), reads(me, "solid_distance", 1), writes(me, "open_area"),
@@ -169,9 +177,8 @@ TransferChannels HybridObject::transfer_channels() const {
 }
 
 Status HybridObject::to_grid(StepContext& c) {
-  aegir::to_grid(c.exec, particles_, grid_, transfer_channels(), s_.transfer == TransferMethod::apic, &solids_,
-                 &memory_);
-  if (s_.transfer == TransferMethod::flip)
+  aegir::to_grid(c.exec, particles_, grid_, transfer_channels(), transfer_ == TransferMethod::apic, &solids_, &memory_);
+  if (transfer_ == TransferMethod::flip)
     for_each_bucket(
         c.exec, "keep velocity", grid_.topology(),
         [](const Bucket&, auto& now, auto& before) {
@@ -185,7 +192,7 @@ Status HybridObject::update_solids(StepContext& c) {
   const std::vector<const Solid*> solids(colliders_.begin(), colliders_.end());
   std::optional<Walls> walls;
   if (limits_) {
-    walls = Walls{limits_->box(), {}};
+    walls = Walls{limits_->box(), {}, limits_->friction()};
     for (std::size_t side = 0; side < 6; ++side) walls->closed[side] = limits_->sides()[side] == Limit::wall;
   }
   solids_.update(c.exec, grid_, solids, walls, solid_channels());
@@ -223,13 +230,21 @@ Status HybridObject::close_inflows(StepContext& c) {
 }
 
 Status HybridObject::extend_velocity(StepContext& c) {
-  if (has_pressure) forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, solids_.touched());
+  if (forgets_air) {
+    // Gravity's kick along a slope is in the air above it as well, and would make its grains creep.
+    std::vector<int> all(static_cast<std::size_t>(grid_.topology().local_count()));
+    std::iota(all.begin(), all.end(), 0);
+    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, 0.0f, all);
+  } else if (has_pressure) {
+    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, 0.4f, solids_.touched());
+  }
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
   if (has_pressure)
     close_air(c.exec, grid_,
               {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, grid::surface_distance,
                grid::divergence, grid::pressure});
-  constrain_velocity(c.exec, grid_, solids_, grid::velocity, solid_channels(), {.sticks = sticking});
+  constrain_velocity(c.exec, grid_, solids_, grid::velocity, solid_channels(),
+                     {.sticks = sticking, .leaves = opens, .lets_go = letting_go});
   if (!inflows_.empty()) inflows_.open_faces(c.exec, grid_, inflow_channels);
   return {};
 }
@@ -239,7 +254,7 @@ Status HybridObject::to_particles(StepContext& c) {
                            ? 1 - std::min(1.0, 6 * c.dt * *s_.transfer_viscosity / (spacing() * spacing()))
                            : s_.flip_ratio.at(c.frame_time);
   aegir::to_particles(c.exec, particles_, grid_, transfer_channels(),
-                      {.transfer = s_.transfer,
+                      {.transfer = *transfer_,
                        .flip_ratio = static_cast<float>(ratio),
                        .previous = grid::velocity_before,
                        .barrier = &solids_});

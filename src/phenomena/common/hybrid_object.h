@@ -52,7 +52,7 @@ struct HybridSettings {
   double density = 1000;
   int particles_per_axis = 2;  ///< per cell
   double jitter = 0.5;
-  TransferMethod transfer = TransferMethod::flip;
+  std::optional<TransferMethod> transfer;  ///< not given: as its material asks, or else FLIP
   Parameter<double> flip_ratio = 0.99;
   std::optional<double> transfer_viscosity;  ///< kinematic, m²/s; decides the ratio instead
   int integrator = 3;                        ///< order of Runge–Kutta
@@ -73,6 +73,9 @@ struct Pour {
 
 class FarFromSolids;
 struct SolidsNearby;
+
+/// How pictures show an Object: as something clear that mirrors and bends light, or as grains.
+enum class Appearance { water, matte };
 
 class HybridObject final : public Object, public ForceTarget, public VolumeSource, public DerivedSource {
  public:
@@ -97,6 +100,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   void expect(double count) { expected_ += count; }
 
   const HybridSettings& settings() const { return s_; }
+  /// Decides the transfer where the settings do not; the first to ask is heard.
+  void use_transfer(TransferMethod transfer);
   DiscreteVolume& grid() { return grid_; }
   double spacing() const { return particles_.spacing(); }
   double particle_mass() const;
@@ -105,6 +110,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   const Limits* limits() const { return limits_; }
   const SolidGrid& solids() const { return solids_; }
   SolidChannels solid_channels() const { return {grid::solid_distance, grid::open_area, grid::solid_velocity}; }
+  /// Of the forces that are the same everywhere: gravity.
+  Vec3d uniform_acceleration(const StepContext& c) const;
   double particles_per_cell() const { return std::pow(s_.particles_per_axis, 3); }
   /// Volume that the particles take up over what they should: 0.01 is one per cent more. 0 where too little liquid has
   /// an inside for the pressure to tell.
@@ -122,10 +129,22 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   /// Solids that stop all of a liquid's velocity, not only the part towards them: colliders by number, then the limits;
   /// empty where none does.
   std::vector<std::uint8_t> sticking;
+  /// Solids that a liquid may leave, in the same way.
+  std::vector<std::uint8_t> letting_go;
   /// Colliders are asked about every particle, also where the grid's distances say that none is near; for tests.
   bool ask_about_all = false;
   /// A pressure acts on it.
   bool has_pressure = false;
+  /// Set by its material.
+  Appearance appearance = Appearance::water;
+  /// Full names of the tasks of Stage::solve that let the pressure act.
+  std::string pressure_task;
+  /// A material bounds friction at solids itself, after the pressure.
+  bool own_friction = false;
+  /// Pressure only pushes: the material may open everywhere.
+  bool opens = false;
+  /// Velocities of the air beside it are not its own, in this substep: it is at rest where friction holds it.
+  bool forgets_air = false;
 
   /// Fills a region with liquid that moves with `velocity(x)`; returns how many particles. Collective.
   std::int64_t fill(Exec& exec, const Region& region, const SeedSettings& seeding,
@@ -153,6 +172,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   /// Names what adds to the liquid or takes from it, and where its mass is counted; told in the statistics.
   void book_added(std::string name, const double& mass) { added_.emplace_back(std::move(name), &mass); }
   void book_removed(std::string name, const double& mass) { removed_by_.emplace_back(std::move(name), &mass); }
+  /// Names a number that a material wants in the statistics; `value` outlives the Object's steps.
+  void book_figure(const char* name, const double& value) { figures_.emplace_back(name, &value); }
   /// Particles may have different masses.
   bool uneven = false;
 
@@ -194,6 +215,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   }
 
   HybridSettings s_;
+  std::optional<TransferMethod> transfer_;
   ParticleSystem particles_;
   DiscreteVolume grid_;
   SolidGrid solids_;
@@ -208,6 +230,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<std::string> pours_, drains_, solves_before_pressure_;
   std::int64_t next_id_ = 0, removed_ = 0;
   std::vector<std::pair<std::string, const double*>> added_, removed_by_;
+  std::vector<std::pair<const char*, const double*>> figures_;
   double left_ = 0;           // mass that left through the limits
   double inside_cells_ = -1;  // in which the volume was measured; -1 before the first solve
   bool reseeded_ = false;     // in this substep

@@ -40,7 +40,7 @@ Status HybridObject::reseed(StepContext& c) {
                                        .seed = static_cast<std::uint64_t>(s_.seed),
                                        .step = c.step,
                                        .next_id = next_id_,
-                                       .affine = s_.transfer == TransferMethod::apic,
+                                       .affine = transfer_ == TransferMethod::apic,
                                        .sheets = &solids_},
                                       blocked);
   next_id_ += done.added;

@@ -38,6 +38,7 @@ class Domain final : public Behavior {
   struct Settings {
     BoxSettings box;
     LimitSettings limits;
+    double friction = 0.3;
   };
   static TypeInfo info() {
     return {"domain", Category::object, "Domain", "A box that liquids stay in, or leave for good.",
@@ -47,6 +48,10 @@ class Domain final : public Behavior {
   static void describe(Schema<Settings>& s) {
     s.field("box", &Settings::box).required().doc("Corners of the box.");
     s.field("limits", &Settings::limits).doc("What the sides do.");
+    s.field("friction", &Settings::friction)
+        .min(0)
+        .soft(0, 1)
+        .doc("Coulomb friction coefficient of the walls, for sand and for liquids with `solids: friction`.");
   }
   explicit Domain(Scoped<Settings> s) : settings_(std::move(s)) {}
 
@@ -54,7 +59,7 @@ class Domain final : public Behavior {
     const Settings& s = settings_.of(build.path());
     const LimitSettings& l = s.limits;
     build.add(std::make_unique<Limits>(build.path(), Box{s.box.min, s.box.max},
-                                       std::array{l.sides, l.sides, l.bottom, l.top, l.sides, l.sides}));
+                                       std::array{l.sides, l.sides, l.bottom, l.top, l.sides, l.sides}, s.friction));
     return {};
   }
 

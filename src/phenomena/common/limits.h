@@ -13,18 +13,21 @@ enum class Limit { wall, open };
 
 class Limits final : public Object {
  public:
-  Limits(std::string path, const Box& box, const std::array<Limit, 6>& sides)
-      : Object(std::move(path)), box_(box), sides_(sides) {}
+  Limits(std::string path, const Box& box, const std::array<Limit, 6>& sides, double friction)
+      : Object(std::move(path)), box_(box), sides_(sides), friction_(friction) {}
   bool simulated() const override { return false; }
   void plan(TaskList&) override {}
 
   const Box& box() const { return box_; }
   /// By side: -x, +x, -y, +y, -z, +z.
   const std::array<Limit, 6>& sides() const { return sides_; }
+  /// Coulomb's coefficient of the walls.
+  double friction() const { return friction_; }
 
  private:
   Box box_;
   std::array<Limit, 6> sides_;
+  double friction_;
 };
 
 class Catalog;

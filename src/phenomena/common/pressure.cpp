@@ -49,6 +49,7 @@ class PressureOperator final : public Operator {
     object.grid().declare(grid::pressure);
     object.has_pressure = true;
     object.first_pressure = this->behavior() + ":first pressure of " + object.path();
+    object.pressure_task = this->behavior() + ":pressure of " + object.path();
   }
 
   void plan(TaskList& tasks) override {
@@ -68,7 +69,7 @@ class PressureOperator final : public Operator {
                                         reads(o, "cell_fill", 1),
                                         reads(o, "cell_room", 1),
                                         reads(o, "surface_crowding", 1)};
-    if (any(SolidContact::separating)) {
+    if (bounded()) {
       object_.grid().declare(least_pressure);
       accesses.push_back(writes(o, least_pressure.name));
     }
@@ -108,8 +109,10 @@ class PressureOperator final : public Operator {
     for (const Collider* c : object_.colliders()) contacts_.push_back(contact(c->path()));
     if (object_.limits()) contacts_.push_back(contact(object_.limits()->path()));
     object_.sticking = those(SolidContact::no_slip);
+    object_.letting_go = those(SolidContact::separating);
     rubbing_ = those(SolidContact::friction);
   }
+  bool bounded() const { return object_.opens || any(SolidContact::separating); }
   bool any(SolidContact kind) const { return std::find(contacts_.begin(), contacts_.end(), kind) != contacts_.end(); }
   /// Which solids are of a kind; empty if none is.
   std::vector<std::uint8_t> those(SolidContact kind) const {
@@ -148,13 +151,15 @@ class PressureOperator final : public Operator {
     object_.measured(spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
                                    {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
                                     .mean = 1 / (1 + object_.volume_drift),
+                                    .opens = object_.opens,
                                     .sheets = &object_.solids()}));
     if (!balanced_) follow_dt(c);
     SolveReport report;
-    if (any(SolidContact::separating)) {
+    if (bounded()) {
       bound_by_solids(c.exec);
-      report = solve_lcp(c.exec, grid, system, least_pressure,
-                         {.tolerance = std::max(s_.tolerance, 1e-4), .memory = &object_.memory()});
+      report = solve_lcp(
+          c.exec, grid, system, least_pressure,
+          {.tolerance = std::max(s_.tolerance, 1e-4), .warm_start = object_.opens, .memory = &object_.memory()});
     } else {
       report = solve(c.exec);
     }
@@ -167,7 +172,7 @@ class PressureOperator final : public Operator {
             for (int i = 0; i < bucket_cells; ++i) p[i] += first[i];
           },
           grid.write(grid::pressure), grid.read(first_pressure));
-    if (rubbing_.empty()) return {};
+    if (rubbing_.empty() || object_.own_friction) return {};
     // The channel is p dt / (ρ Δx) already: with dt = Δx and ρ = 1 friction takes it as it is.
     wall_friction(c.exec, grid, object_.solids(), {grid::velocity, object_.solid_channels(), grid::pressure},
                   {.dt = object_.spacing(), .density = 1, .rubs = rubbing_});
@@ -209,6 +214,7 @@ class PressureOperator final : public Operator {
   void bound_by_solids(Exec& exec) {
     const SolidGrid& solids = object_.solids();
     const auto lets_go = [&](int bucket, int cell) {
+      if (object_.opens) return true;
       const int nearest = solids.nearest(bucket, cell);
       return nearest >= 0 && contacts_[static_cast<std::size_t>(nearest)] == SolidContact::separating;
     };
@@ -224,7 +230,8 @@ class PressureOperator final : public Operator {
                 for (int k = 0; k < bucket_size; ++k) least[k] = std::min({least[k], low[k], high[k]});
               }
               for (int k = 0; k < bucket_size; ++k)
-                bound(i, j, k) = least[k] < 1 && lets_go(bucket.index, cell_offset(i, j, k)) ? 0.0f : no_bound;
+                bound(i, j, k) =
+                    (object_.opens || least[k] < 1) && lets_go(bucket.index, cell_offset(i, j, k)) ? 0.0f : no_bound;
             }
         },
         read_upper(object_.grid(), grid::open_area), object_.grid().overwrite(least_pressure));

@@ -52,17 +52,16 @@ bool all_alike(const Tile& phi) {
   return !(wet && dry);
 }
 
-/// Whether a cell is air with bulk liquid across one of its faces; single drops are shallower.
+/// Whether a cell is air with liquid of some depth across one of its faces.
 template <class Tile>
-bool beside_bulk(const Tile& phi, int i, int j, int k) {
-  constexpr float bulk = -0.4f;
+bool beside_bulk(const Tile& phi, float bulk, int i, int j, int k) {
   return phi(i, j, k) >= 0 && (phi(i - 1, j, k) < bulk || phi(i + 1, j, k) < bulk || phi(i, j - 1, k) < bulk ||
                                phi(i, j + 1, k) < bulk || phi(i, j, k - 1) < bulk || phi(i, j, k + 1) < bulk);
 }
 
 }  // namespace
 
-void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, std::span<const int> buckets) {
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, float depth, std::span<const int> buckets) {
   auto distance = volume.read<Halo<2>>(c.distance);
   auto mass = volume.write(c.mass);
   distance.prepare(exec), mass.prepare(exec);
@@ -79,7 +78,8 @@ void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, std::s
             for (int a = 0; a < 3; ++a) {
               const int bi = i - (a == 0), bj = j - (a == 1), bk = k - (a == 2);
               float& known = m.plane[static_cast<std::size_t>(a)](i, j, k);
-              if (known > 0 && phi(bi, bj, bk) >= 0 && (beside_bulk(phi, i, j, k) || beside_bulk(phi, bi, bj, bk)))
+              if (known > 0 && phi(bi, bj, bk) >= 0 &&
+                  (beside_bulk(phi, -depth, i, j, k) || beside_bulk(phi, -depth, bi, bj, bk)))
                 known = 0;
             }
           }

@@ -36,8 +36,10 @@ struct AirChannels {
 
 /// Forgets velocities of the air next to bulk liquid in some buckets, those that solids touch: no pressure acted on
 /// them, so gravity's kick is still in them, and extending them into solids would pull liquid along walls. They are
-/// extended from the liquid instead. Reads distance with halo 2, writes mass.
-void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, std::span<const int> buckets);
+/// extended from the liquid instead. Bulk is deeper than `depth` cells; single drops are not. Reads distance with halo
+/// 2, writes mass.
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, float depth,
+                std::span<const int> buckets);
 
 /// Makes the first layer of air free of divergence, after velocities were extended into it: what enters an air cell
 /// beside liquid leaves through its faces towards farther air. With plain extension the surface would lag behind by the

@@ -278,7 +278,8 @@ class Source final : public Behavior {
     if (const std::string wrong = v.trouble(); !wrong.empty()) return wrong;
     if (v.shape && v.shape->kind == ShapeKind::plane) return "a plane is endless; use a box";
     if (v.flux && v.mode == SourceMode::once) return "'flux' needs 'mode: continuous'";
-    if (v.mode == SourceMode::once) return v.point_cloud && v.velocity_field ? "'point_cloud' brings its own velocities" : "";
+    if (v.mode == SourceMode::once)
+      return v.point_cloud && v.velocity_field ? "'point_cloud' brings its own velocities" : "";
     if (v.point_cloud) return "'point_cloud' is put in once; a stream needs a region";
     if (v.velocity_field) return "'velocity_field' needs 'mode: once'; a stream has one 'velocity'";
     if (!v.velocity.animated() && length(v.velocity.constant()) == 0)

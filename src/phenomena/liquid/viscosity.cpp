@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "domain/for_each_bucket.h"
+#include "phenomena/common/cell_attribute.h"
 #include "phenomena/common/hybrid_object.h"
 #include "phenomena/liquid/register.h"
 #include "pipeline/model/behavior.h"
@@ -59,7 +59,7 @@ class ViscosityOperator final : public Operator {
 
  private:
   std::string full_name() const { return behavior() + ":viscosity of " + object_.path(); }
-  bool attribute() const { return s_.dynamic.attribute() && object_.particles()->has(s_.dynamic.attribute()->name); }
+  bool attribute() const { return from_particles(s_.dynamic, object_); }
 
   /// ν dt / Δx²; where it is small viscosity hardly reaches the next cell within a substep.
   bool stiff(double dt, double mu) const {
@@ -75,7 +75,9 @@ class ViscosityOperator final : public Operator {
                                .solid_velocity = grid::solid_velocity,
                                .open_area = grid::open_area};
     if (attribute())
-      from_particles(c.exec, mu), channels.viscosity = cell_viscosity;
+      cell_attribute(c.exec, object_, *s_.dynamic.attribute(), {mean_viscosity, cell_viscosity}, mu,
+                     [](double v) { return v; }),
+          channels.viscosity = cell_viscosity;
     else if (mu == 0)
       return {};
     const SolveReport report = solve_viscosity(c.exec, object_.grid(), channels,
@@ -93,49 +95,6 @@ class ViscosityOperator final : public Operator {
     if (!std::isfinite(report.residual))
       return simulation_error("the viscosity of '{}' has no solution: {}", object_.path(), report.trouble);
     return {};
-  }
-
-  /// The mean of each cell's particles. Cells without any take the mean of those around, so that air and walls beside
-  /// liquid do not make it thinner; the default where there are none.
-  void from_particles(Exec& exec, double otherwise) {
-    const AttributeBinding& binding = *s_.dynamic.attribute();
-    const ParticleChannel<float> channel{binding.name.c_str()};
-    DiscreteVolume& grid = object_.grid();
-    for_each_bucket(
-        exec, "mean viscosity", grid.topology(),
-        [&](const Bucket&, auto& p, auto& value, auto& cells) {
-          float sum[bucket_cells] = {};
-          int count[bucket_cells] = {};
-          for (std::size_t i = 0; i < p.count; ++i) {
-            const int cell = cell_offset(static_cast<int>(p.plane[0][i]), static_cast<int>(p.plane[1][i]),
-                                         static_cast<int>(p.plane[2][i]));
-            sum[cell] += static_cast<float>(std::max(0.0, binding.map(value[i]))), ++count[cell];
-          }
-          for (int i = 0; i < bucket_cells; ++i) cells[i] = count[i] ? sum[i] / static_cast<float>(count[i]) : -1.0f;
-        },
-        object_.particles()->read(particle::position), object_.particles()->read(channel),
-        grid.overwrite(mean_viscosity));
-    for_each_bucket(
-        exec, "cell viscosity", grid.topology(),
-        [&](const Bucket&, auto& mean, auto& cells) {
-          for (int i = 0; i < bucket_size; ++i)
-            for (int j = 0; j < bucket_size; ++j)
-              for (int k = 0; k < bucket_size; ++k)
-                cells(i, j, k) = mean(i, j, k) >= 0 ? mean(i, j, k) : around(mean, i, j, k, otherwise);
-        },
-        grid.read<Halo<1>>(mean_viscosity), grid.overwrite(cell_viscosity));
-  }
-
-  /// The mean of the cells around that have one.
-  template <class Tile>
-  static float around(const Tile& mean, int i, int j, int k, double otherwise) {
-    float sum = 0;
-    int count = 0;
-    for (int a = -1; a <= 1; ++a)
-      for (int b = -1; b <= 1; ++b)
-        for (int c = -1; c <= 1; ++c)
-          if (const float v = mean(i + a, j + b, k + c); v >= 0) sum += v, ++count;
-    return count ? sum / static_cast<float>(count) : static_cast<float>(otherwise);
   }
 
   HybridObject& object_;

@@ -1,0 +1,39 @@
+// Laws that hold to round-off.
+#include "sand/settings.h"
+
+namespace aegir::test {
+namespace {
+
+TEST(SandExact, FreeFall) {
+  for (const Setting& s : {coarse, fine, short_steps}) {
+    const Options o = at({{"cells", "10"}, {"voxel", "0.01"}}, s, {"cells", "voxel"});
+    // Without the correction of crowding, which moves jittered particles, every particle falls alike.
+    const Figures f = measured(free_fall, o.with("pressure.density_correction", "false"));
+    EXPECT_LT(f["place"], 1e-3) << f.line();
+    EXPECT_LT(f["speed"], 2e-6) << f.line();
+    EXPECT_EQ(f["lost"], 0);
+    // The correction presses grains apart, and stress between them acts on whole faces, not on the particles' own mass.
+    const Figures corrected = measured(free_fall, o);
+    EXPECT_LT(corrected["mean_place"], 0.05) << corrected.line();
+    EXPECT_LT(corrected["mean_speed"], 5e-4) << corrected.line();
+  }
+}
+
+TEST(SandExact, WithoutFrictionItIsTheLiquid) {
+  for (const Setting& s : {coarse, fine, short_steps}) {
+    const Figures f = measured(same_bits, at({{"cells", "10"}, {"time", "0.2"}}, s, {"cells"}));
+    EXPECT_EQ(f["different"], 0) << f.line();
+    EXPECT_GT(f["particles"], 1000);
+  }
+}
+
+TEST(SandExact, FrictionTakesEnergy) {
+  for (const Setting& s : {coarse, fine, short_steps}) {
+    const Figures f = measured(friction_energy, at({{"cells", "12"}, {"time", "0.4"}}, s, {"cells"}));
+    EXPECT_LE(f["rise"], 1e-9) << f.line();
+    EXPECT_LT(f["total"], -0.05) << f.line();
+  }
+}
+
+}  // namespace
+}  // namespace aegir::test
