@@ -167,6 +167,11 @@ class Odd(support.AegirTest):
                 self.assertAlmostEqual(dunes[-1]["momentum"][0], speed * dunes[0]["mass"], delta=1e-4 * dunes[0]["mass"])
                 self.assertAlmostEqual(dunes[-1]["friction_work"], 0, delta=1e-6)
 
+    def test_without_a_pressure(self):
+        """Nothing presses grains together: it says so once, and goes on."""
+        done = self.run_setup(self.write("loose.yaml", (BOX + SAND % 0).replace("  - pressure: incompressible\n", "")))
+        self.assertEqual((done.stdout + done.stderr).count("add a 'pressure' to its group"), 1, done.stdout + done.stderr)
+
     def test_without_a_hybrid(self):
         """It has nothing to act on, takes no part, and says why."""
         setup = self.write("none.yaml", BOX + "  - particles: p\n  - sand: grains\n")

@@ -64,6 +64,17 @@ TEST(ConstrainVelocity, walls_on_faces_are_exact_and_let_slip) {
   });
 }
 
+TEST(ConstrainVelocity, what_may_leave_keeps_its_way_out_of_a_wall_and_no_other) {
+  for (const double away : {-1.0, 1.0}) {
+    FlowScene scene;
+    scene.fill([&](const Vec3d&) { return Vec3d{0, away, 0}; });
+    scene.update({}, Walls{{Vec3d(-5 * dx), Vec3d(6 * dx)}, {true, true, true, true, true, true}, 0});
+    constrain_velocity(scene.exec, scene.volume, scene.grid, flow_velocity, solid_channels, {.leaves = true});
+    EXPECT_EQ(scene.u(1, {0, -5, 0}), away > 0 ? 1 : 0);
+    EXPECT_EQ(scene.u(1, {0, 6, 0}), away > 0 ? 0 : -1);
+  }
+}
+
 TEST(ConstrainVelocity, only_the_tangential_part_enters_a_tilted_solid_that_moves) {
   const Vec3d n = normalized(Vec3d{0.3, 1, -0.5}), flow{1, -2, 0.7}, motion{0.2, 0.4, -0.1};
   TestSolid wall = half_space(n, 0.013);

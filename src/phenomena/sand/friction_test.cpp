@@ -268,26 +268,6 @@ TEST(Friction, SandThatNeverYieldsMovesAsOneWithTheMomentumItHad) {
   EXPECT_LT(deformation(), 1e-3 * at_first);
 }
 
-/// Contacts of a floor at y = 0, on the layer of faces along it.
-Contacts floor_contacts(Bed& bed, const std::vector<int>& buckets, float bound, float wall_speed) {
-  Contacts contacts{buckets, {}};
-  for (const int b : buckets) {
-    auto& list = contacts.faces.emplace_back();
-    for (const int axis : {0, 2})
-      for (int c = 0; c < bucket_cells; ++c) {
-        const Vec3i cell = bed.volume.topology().key(b).coord * bucket_size + Vec3i{c >> 6, c >> 3 & 7, c & 7};
-        if (cell.y != 0 || !(bed.mass(cell, axis) > 0)) continue;
-        list.push_back({.cell = static_cast<std::uint16_t>(c),
-                        .axis = static_cast<std::uint8_t>(axis),
-                        .normal = {0, 1, 0},
-                        .wall = axis == 0 ? wall_speed : 0.0f,
-                        .into = 0,
-                        .bound = bound});
-      }
-  }
-  return contacts;
-}
-
 TEST(Friction, AFloorTakesNoMoreThanItsBoundAndNoMoreThanThereIs) {
   for (const float bound : {0.05f, 10.0f})
     for (const float wall_speed : {0.0f, 0.4f}) {

@@ -52,23 +52,8 @@ struct Block {
     bed.find();
   }
   void touch(bool slip, float speed_along = 0, float speed_up = 0) {
-    contacts = {bed.buckets, {}};
-    for (const int b : bed.buckets) {
-      auto& list = contacts.faces.emplace_back();
-      auto& slips = contacts.slip.emplace_back();
-      for (const int axis : {0, 2})
-        for (int c = 0; c < bucket_cells; ++c) {
-          const Vec3i cell = bed.volume.topology().key(b).coord * bucket_size + Vec3i{c >> 6, c >> 3 & 7, c & 7};
-          if (cell.y != 0 || !(bed.mass(cell, axis) > 0)) continue;
-          list.push_back({.cell = static_cast<std::uint16_t>(c),
-                          .axis = static_cast<std::uint8_t>(axis),
-                          .normal = {0, 1, 0},
-                          .wall = axis == 0 ? speed_along : 0.0f,
-                          .into = speed_up,
-                          .bound = 1});
-          slips.push_back(slip);
-        }
-    }
+    contacts = floor_contacts(bed, bed.buckets, 1, speed_along, speed_up);
+    for (const auto& faces : contacts.faces) contacts.slip.emplace_back(faces.size(), slip);
   }
 };
 

@@ -94,7 +94,7 @@ class SandOperator final : public Operator {
                .stage = Stage::solve,
                .behavior = behavior(),
                .accesses = std::move(accesses),
-               .after = object_.has_pressure ? std::vector{object_.pressure_task} : std::vector<std::string>{},
+               .after = {object_.has_pressure ? object_.pressure_task : behavior() + ":" + kept_name()},
                .acting = {},
                .run = [this](StepContext& c) { return rub(c); }});
   }

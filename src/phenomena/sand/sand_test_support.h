@@ -190,4 +190,25 @@ inline void heap(Bed& bed) {
   bed.find();
 }
 
+/// Contacts of a floor at y = 0, on the layer of faces along it.
+inline Contacts floor_contacts(Bed& bed, const std::vector<int>& buckets, float bound, float wall_speed,
+                               float rising = 0) {
+  Contacts contacts{buckets, {}};
+  for (const int b : buckets) {
+    auto& list = contacts.faces.emplace_back();
+    for (const int axis : {0, 2})
+      for (int c = 0; c < bucket_cells; ++c) {
+        const Vec3i cell = bed.volume.topology().key(b).coord * bucket_size + Vec3i{c >> 6, c >> 3 & 7, c & 7};
+        if (cell.y != 0 || !(bed.mass(cell, axis) > 0)) continue;
+        list.push_back({.cell = static_cast<std::uint16_t>(c),
+                        .axis = static_cast<std::uint8_t>(axis),
+                        .normal = {0, 1, 0},
+                        .wall = axis == 0 ? wall_speed : 0.0f,
+                        .into = rising,
+                        .bound = bound});
+      }
+  }
+  return contacts;
+}
+
 }  // namespace aegir::sand
