@@ -198,8 +198,9 @@ void ActiveSet::build_free() {
     hold(tile, held.values);
   };
   free_.reset();
-  free_ = std::make_unique<NetworkSolver>(exec_, problem_.solver, problem_.level, std::move(outline.shapes),
-                                          outline.changed, load, Multigrid::Settings{.memory = settings_.memory});
+  free_ = std::make_unique<NetworkSolver>(
+      exec_, problem_.solver, problem_.level, std::move(outline.shapes), outline.changed, load,
+      Multigrid::Settings{.memory = settings_.memory, .relax_last = problem_.level > 0});  // only a guess
   stale_ = 0;
   std::vector<std::int32_t> all(static_cast<std::size_t>(topology_.local_count()));
   std::iota(all.begin(), all.end(), 0);

@@ -78,13 +78,14 @@ void HeldSet::prepare(Exec& exec) {
   if (exec.comm.size() > 1)
     exchange_halo(exec.comm, topology_, reinterpret_cast<std::byte*>(bits_.data()), sizeof(Rows));
   changed_.assign(bits_.size(), ChangeBox{});
-  for (std::size_t b = 0; b < bits_.size(); ++b) {
-    for (int r = 0; r < bucket_size * bucket_size; ++r)
-      if (const unsigned row = bits_[b][static_cast<std::size_t>(r)]) {
-        changed_[b].add((r >> 3) - 1, (r & 7) - 1, std::countr_zero(row) - 1);
-        changed_[b].add((r >> 3) + 1, (r & 7) + 1, std::bit_width(row));
-      }
-  }
+  parallel_for(0, bits_.size(), 64, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b)
+      for (int r = 0; r < bucket_size * bucket_size; ++r)
+        if (const unsigned row = bits_[b][static_cast<std::size_t>(r)]) {
+          changed_[b].add((r >> 3) - 1, (r & 7) - 1, std::countr_zero(row) - 1);
+          changed_[b].add((r >> 3) + 1, (r & 7) + 1, std::bit_width(row));
+        }
+  });
 }
 
 void HeldSet::Hold::operator()(int bucket, NetworkTile& tile) const {

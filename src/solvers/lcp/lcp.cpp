@@ -1,6 +1,7 @@
 #include "solvers/lcp/lcp.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,15 +15,49 @@
 namespace aegir {
 namespace {
 
-/// True when every bound is a number or none.
-bool usable(const float* bound, int buckets) {
+/// Lanes that are set, as bits.
+inline unsigned lanes(const Row<std::int32_t>& m) {
+  return static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(m)));
+}
+
+/// What the bounds of some buckets are.
+struct BoundsSeen {
+  bool usable = true;                 ///< every bound is a number or none
+  std::vector<std::uint8_t> bounded;  ///< by bucket, whether it has any
+};
+
+BoundsSeen look_at_bounds(const float* bound, int buckets) {
+  BoundsSeen seen;
+  seen.bounded.resize(static_cast<std::size_t>(buckets));
+  const Row<float> none = Row<float>{} + no_bound;
   std::atomic<bool> good{true};
-  parallel_for(0, static_cast<std::size_t>(buckets), 64, [&](std::size_t begin, std::size_t end) {
-    int here = 1;
-    for (std::size_t i = begin * bucket_cells; i < end * bucket_cells; ++i) here &= bound[i] < -no_bound;
-    if (!here) good = false;
+  parallel_for(0, seen.bounded.size(), 16, [&](std::size_t begin, std::size_t end) {
+    Row<std::int32_t> numbers = Row<std::int32_t>{} - 1;
+    for (std::size_t b = begin; b < end; ++b) {
+      Row<std::int32_t> any{};
+      for (std::size_t c = 0; c < bucket_cells; c += 8) {
+        const Row<float> row = load_row(bound + b * bucket_cells + c);
+        numbers &= row < -none;
+        any |= row > none;
+      }
+      seen.bounded[b] = lanes(any) != 0;
+    }
+    if (lanes(numbers) != 0xff) good = false;
   });
-  return good;
+  seen.usable = good;
+  return seen;
+}
+
+/// The greatest of eight bounds each: 512 become 64.
+void coarsen_bounds(const float* fine, float* coarse) {
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const auto row = [&](int di, int dj) { return load_row(fine + cell_offset(2 * i + di, 2 * j + dj, 0)); };
+      alignas(32) float greatest[8];
+      store_row<float>(greatest,
+                       _mm256_max_ps(_mm256_max_ps(row(0, 0), row(0, 1)), _mm256_max_ps(row(1, 0), row(1, 1))));
+      for (int k = 0; k < 4; ++k) coarse[(i * 4 + j) * 4 + k] = std::max(greatest[2 * k], greatest[2 * k + 1]);
+    }
 }
 
 /// The same problem on all levels of the hierarchy without bounds: coarse ones give the finer ones their start.
@@ -31,12 +66,12 @@ class Cascade {
   Cascade(Exec& exec, NetworkSolver& solver, const LcpProblem& finest, const LcpSettings& settings)
       : exec_(exec), solver_(solver), cycle_(solver.cycle()), finest_(finest), settings_(settings) {}
 
-  /// Fills x of the finest problem.
-  void guess() { guess(0, finest_); }
+  /// Fills x of the finest problem; `bounded` are its buckets with bounds.
+  void guess(const std::vector<std::uint8_t>& bounded) { guess(0, finest_, bounded); }
 
  private:
   /// Fills x of a problem on level l from the solution on level l + 1.
-  void guess(int l, const LcpProblem& problem) {
+  void guess(int l, const LcpProblem& problem, const std::vector<std::uint8_t>& bounded) {
     if (l + 2 >= cycle_.level_count()) {
       const int buckets = cycle_.level(l).topology().total_count();
       std::fill_n(problem.x, static_cast<std::size_t>(buckets) * bucket_cells, 0.0);
@@ -46,47 +81,39 @@ class Cascade {
     const Topology& up = coarse.topology();
     cycle_.restrict_to(exec_, l, problem.rhs);
     const BucketField& rhs = coarse.rhs;
-    const BucketField bounds = coarse_bounds(l, problem.bound);
+    const BucketField bounds = coarse_bounds(l, problem.bound, bounded);
     PooledBuffer x(static_cast<std::size_t>(up.total_count()) * bucket_cells * sizeof(double), settings_.memory);
     const auto load = [&](int b, NetworkTile& tile) { coarse.network->load(up, b, tile); };
     const LcpProblem below{solver_, l + 1, load, rhs.data(), bounds.data(), reinterpret_cast<double*>(x.data())};
-    guess(l + 1, below);
+    guess(l + 1, below, look_at_bounds(bounds.data(), up.local_count()).bounded);
     SolveReport report;
     LcpSettings few = settings_;  // a guess need not be right
     few.max_rounds = 5;
-    if (l + 3 >= cycle_.level_count()) few.sweeps = 40;  // so few cells that sweeps are cheaper than a hierarchy
+    double tolerance = 1e-2;
+    if (l + 3 >= cycle_.level_count()) few.sweeps = 40, tolerance = 5e-2;  // few cells: sweeps before any hierarchy
     ActiveSet set(exec_, below, few);
     set.begin(report);
-    set.run(report, std::max(settings_.tolerance, coarse_tolerance));
+    set.run(report, std::max(settings_.tolerance, tolerance));
     cycle_.prolong_from(exec_, l, below.x, problem.x);
   }
 
   /// A coarse cell is bounded where any of its eight fine cells is.
-  BucketField coarse_bounds(int l, const float* bound) {
+  BucketField coarse_bounds(int l, const float* bound, const std::vector<std::uint8_t>& bounded) {
     const Level& fine = cycle_.level(l);
     BucketField result(cycle_.level(l + 1).topology().local_count(), bucket_cells, settings_.memory, false);
     std::fill_n(result.data(), static_cast<std::size_t>(cycle_.level(l + 1).topology().local_count()) * bucket_cells,
                 2 * no_bound);
     const auto block_of = [&](int b, float* block) {
-      const float* own = bound + static_cast<std::size_t>(b) * bucket_cells;
-      float any = 2 * no_bound;
-      for (int c = 0; c < bucket_cells; ++c) any = own[c] > any ? own[c] : any;
-      if (any <= no_bound) return void(std::fill_n(block, 64, 2 * no_bound));
-      for (int c = 0; c < 64; ++c) {
-        float greatest = 2 * no_bound;
-        for (int d = 0; d < 8; ++d)
-          greatest = std::max(
-              greatest,
-              own[cell_offset(2 * (c >> 4) + (d >> 2), 2 * (c >> 2 & 3) + (d >> 1 & 1), 2 * (c & 3) + (d & 1))]);
-        block[c] = greatest;
-      }
+      if (bounded[static_cast<std::size_t>(b)])
+        coarsen_bounds(bound + static_cast<std::size_t>(b) * bucket_cells, block);
+      else
+        std::fill_n(block, 64, 2 * no_bound);
     };
     fine.to_parents(exec_, 64, block_of,
                     [&](int up, int octant, const float* block) { write_octant(result.at(up), octant, block); });
     return result;
   }
 
-  static constexpr double coarse_tolerance = 1e-2;
   Exec& exec_;
   NetworkSolver& solver_;
   Multigrid& cycle_;
@@ -106,11 +133,11 @@ class LcpSolve {
         vectors_(vectors),
         settings_(settings) {}
 
-  /// `distance` is that of the liquid's surface.
-  void run(SolveReport& report, const float* distance) {
+  /// `distance` is that of the liquid's surface, `bounded` are the buckets with bounds.
+  void run(SolveReport& report, const float* distance, const std::vector<std::uint8_t>& bounded) {
     const bool warm = settings_.warm_start && clear_start(distance);
     if (warm && from_start(report)) return;
-    whole(report, warm && report.residual <= worst_start);
+    whole(report, warm && report.residual <= worst_start, bounded);
   }
 
  private:
@@ -122,7 +149,7 @@ class LcpSolve {
   bool clear_start(const float* distance);
   void hold_start(HeldSet& held) const;
   bool from_start(SolveReport& report);
-  void whole(SolveReport& report, bool started);
+  void whole(SolveReport& report, bool started, const std::vector<std::uint8_t>& bounded);
   bool cycle_from(const NetworkSolver& full, TileLoader load, SolveReport& report);
 
   Exec& exec_;
@@ -214,7 +241,7 @@ bool LcpSolve::from_start(SolveReport& report) {
 }
 
 /// With the hierarchy without bounds: from a guess or from where the cycles got, and to the end by the active set.
-void LcpSolve::whole(SolveReport& report, bool started) {
+void LcpSolve::whole(SolveReport& report, bool started, const std::vector<std::uint8_t>& bounded) {
   Stopwatch watch;
   const auto load_tile = [&](int b, NetworkTile& tile) { load(b, tile); };
   NetworkSolver full(exec_, topology_, outline_.shapes, outline_.unknowns, load_tile,
@@ -227,7 +254,7 @@ void LcpSolve::whole(SolveReport& report, bool started) {
   });
   const LcpProblem problem{full, 0, load_tile, vectors_.rhs, vectors_.bound, vectors_.x, &unbounded};
   if (!started) {
-    Cascade(exec_, full, problem, settings_).guess();
+    Cascade(exec_, full, problem, settings_).guess(bounded);
     if (full.cycle().level_count() > 1 && report.closed_pools == 0 && cycle_from(full, load_tile, report)) return;
   }
   ActiveSet set(exec_, problem, settings_);
@@ -270,7 +297,8 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
       volume.write(channels.pressure).prepare(exec);
   const float* bound = volume.store(lower.name).plane<float>(0);
   std::string trouble = outline.trouble;
-  if (trouble.empty() && exec.comm.any(!usable(bound, volume.topology().local_count())))
+  const BoundsSeen seen = look_at_bounds(bound, volume.topology().local_count());
+  if (trouble.empty() && exec.comm.any(!seen.usable))
     trouble = fmt::format("a bound in '{}' is above 1e30 or not a number", lower.name);
   if (!trouble.empty()) {
     report.trouble = trouble + "; the pressure was left as it is";
@@ -283,7 +311,7 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   const BoundedVectors vectors{volume.store(channels.rhs.name).plane<float>(0), bound,
                                volume.store(channels.pressure.name).plane<double>(0)};
   LcpSolve(exec, volume, outline, tiles, vectors, settings)
-      .run(report, volume.store(channels.distance.name).plane<float>(0));
+      .run(report, volume.store(channels.distance.name).plane<float>(0), seen.bounded);
   volume.store(channels.pressure.name).ghosts_valid = false;
   report.converged = report.residual <= settings.tolerance;
   if (report.converged)

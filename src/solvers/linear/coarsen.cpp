@@ -9,6 +9,8 @@
 
 #include <immintrin.h>
 
+#include "domain/volume/tile.h"
+
 namespace aegir {
 namespace {
 
@@ -251,22 +253,24 @@ bool extract(const NetworkTile& tile, NetworkBucket& bucket) {
     for (int j = 0; j < 9; ++j)
       std::memcpy(bucket.y + (i * 9 + j) * 8, tile.link[1] + NetworkTile::at(i, j, 0), 8 * sizeof(float));
   std::memset(bucket.z + 64 * 9, 0, 8 * sizeof(float));
-  bool any = false;
+  int any = 0;
+  const auto row = [](const float* from, int at) { return load_row(from + at); };
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
-      std::memcpy(bucket.z + (i * 8 + j) * 9, tile.link[2] + NetworkTile::at(i, j, 0), 9 * sizeof(float));
-      for (int k = 0; k < 8; ++k) {
-        const int c = NetworkTile::at(i, j, k), to = cell_offset(i, j, k);
-        const float sink = tile.sink[0][c] + tile.sink[1][c] + tile.sink[2][c];
-        const float along_z = tile.link[2][c] + tile.link[2][c + 1];
-        const float diagonal = sink + tile.link[0][c] + tile.link[0][c + NetworkTile::stride[0]] + tile.link[1][c] +
-                               tile.link[1][c + NetworkTile::stride[1]] + along_z;
-        bucket.sink[to] = sink;
-        set_relaxation(bucket, to, diagonal, along_z);
-        any |= diagonal > least_diagonal;
-      }
+      const int c = NetworkTile::at(i, j, 0), to = cell_offset(i, j, 0);
+      std::memcpy(bucket.z + (i * 8 + j) * 9, tile.link[2] + c, 9 * sizeof(float));
+      const Lanes sink = row(tile.sink[0], c) + row(tile.sink[1], c) + row(tile.sink[2], c);
+      const Lanes along_z = row(tile.link[2], c) + row(tile.link[2], c + 1);
+      const Lanes diagonal = sink + row(tile.link[0], c) + row(tile.link[0], c + NetworkTile::stride[0]) +
+                             row(tile.link[1], c) + row(tile.link[1], c + NetworkTile::stride[1]) + along_z;
+      const Lanes zero{}, damped = damped_diagonal(diagonal, along_z);
+      const auto unknown = diagonal > zero + least_diagonal;
+      store_row(bucket.sink + to, sink);
+      store_row(bucket.relax + to, unknown ? (zero + 1.0f) / damped : zero);
+      store_row(bucket.keep + to, unknown ? (damped - diagonal) / damped : zero);
+      any |= _mm256_movemask_ps(reinterpret_cast<__m256>(unknown));
     }
-  return any;
+  return any != 0;
 }
 
 }  // namespace aegir

@@ -24,11 +24,18 @@ namespace aegir {
 /// tile: that costs iterations.
 void coarsen(const NetworkTile& tile, NetworkBlock& block, TransferWeights& weights);
 
+/// What relaxation divides by, for one cell or several at once: rows along z are relaxed at once from their old values,
+/// so 2 D must exceed D plus the links inside the row.
+template <class T>
+inline T damped_diagonal(const T& diagonal, const T& along_z) {
+  const T least = (diagonal + along_z) * 0.6f;
+  return diagonal < least ? least : diagonal;
+}
+
 /// Sets what relaxation needs to know of a cell, from the sum of its weights and its links along z.
 inline void set_relaxation(NetworkBucket& n, int cell, float diagonal, float along_z) {
-  // Rows along z are relaxed at once from their old values: 2 D must exceed D plus the links inside the row.
   const bool unknown = diagonal > least_diagonal;
-  const float damped = std::max(diagonal, 0.6f * (diagonal + along_z));
+  const float damped = damped_diagonal(diagonal, along_z);
   n.relax[cell] = unknown ? 1 / damped : 0.0f;
   n.keep[cell] = unknown ? (damped - diagonal) / damped : 0.0f;
 }

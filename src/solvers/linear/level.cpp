@@ -100,8 +100,20 @@ Level::Level(Exec& exec, std::shared_ptr<const Topology> topology, std::vector<B
     parents = ParentPlan(exec, t, *coarse_topology, shapes_);
     partial = BucketField(t.total_count(), coarse_pitch, pool);
   }
-  unknown = BucketField(t.total_count(), bucket_cells, pool);
+  make_unknown(last);
   build_operators(exec, plan_alike(exec, last, held, nullptr), last, load);
+}
+
+/// Memory of the unknowns. Cycles write all cells of buckets with unknowns before they read them, but for the last
+/// level: there, and elsewhere, they stay 0 where there is none.
+void Level::make_unknown(bool last) {
+  const Topology& t = *topology_;
+  unknown = BucketField(t.total_count(), bucket_cells, pool_, last);
+  if (last) return;
+  parallel_for(0, static_cast<std::size_t>(t.total_count()), 64, [&](std::size_t begin, std::size_t end) {
+    for (int b = static_cast<int>(begin); b < static_cast<int>(end); ++b)
+      if (b >= t.local_count() || kind(b) == BucketKind::empty) std::fill_n(unknown.at(b), bucket_cells, 0.0f);
+  });
 }
 
 void Level::colour_buckets() {
@@ -125,6 +137,15 @@ bool in_reach(const ChangeBox& box, int n, int distance = NetworkTile::lead) {
     meets &= box.low[a] + shift < bucket_size + distance && box.high[a] + shift >= -distance;
   }
   return meets;
+}
+
+/// The same for any of the boxes around a bucket.
+bool any_in_reach(std::span<const ChangeBox> boxes, const Topology& topology, int bucket) {
+  bool any = false;
+  for (int n = 0; n < 27; ++n)
+    if (const int other = topology.neighbours(bucket)[static_cast<std::size_t>(n)]; other >= 0)
+      any |= in_reach(boxes[static_cast<std::size_t>(other)], n);
+  return any;
 }
 
 std::uint8_t code(const BucketShape& s) {
@@ -156,6 +177,12 @@ Level::Plan Level::plan_alike(Exec& exec, bool last, const HeldCells* held, cons
   plan.base = base, plan.operators = !base, plan.held = held;
   if (last) return plan;
   if (held) plan.holds.assign(plan.like.size(), 0);
+  if (held)
+    for_local(t, [&](int b) {
+      const auto at = static_cast<std::size_t>(b);
+      if (kind(b) != BucketKind::empty && any_in_reach(held->changed, t, b)) plan.holds[at] = 1, plan.like[at] = b;
+    });
+  if (base) return plan;
   std::vector<BucketShape> all = shapes_;
   all.resize(static_cast<std::size_t>(t.total_count()));
   if (exec.comm.size() > 1) exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(all.data()), sizeof(BucketShape));
@@ -166,19 +193,17 @@ Level::Plan Level::plan_alike(Exec& exec, bool last, const HeldCells* held, cons
   };
   std::map<Surroundings, std::int32_t> seen;  // of buckets among uniform ones
   for (int b = 0; b < t.local_count(); ++b) {
-    if (kind(b) == BucketKind::empty) continue;
+    if (kind(b) == BucketKind::empty || (held && plan.holds[static_cast<std::size_t>(b)])) continue;
     Surroundings around;
-    bool plain = true, deep = true, holds = false;
+    bool plain = true, deep = true;
     for (std::size_t n = 0; n < 27; ++n) {
       const int other = t.neighbours(b)[n];
       around[n] = other < 0 ? std::uint8_t{0} : seen_from(b, other, static_cast<int>(n));
       plain &= around[n] != code_mixed;
       deep &= around[n] == code_uniform;
-      holds |= held && other >= 0 && in_reach(held->changed[static_cast<std::size_t>(other)], static_cast<int>(n));
     }
-    if (holds) plan.holds[static_cast<std::size_t>(b)] = 1;
-    if (!holds && (deep || base)) continue;
-    plan.like[static_cast<std::size_t>(b)] = plain && !holds ? seen.try_emplace(around, b).first->second : b;
+    if (deep) continue;
+    plan.like[static_cast<std::size_t>(b)] = plain ? seen.try_emplace(around, b).first->second : b;
   }
   return plan;
 }
@@ -202,7 +227,7 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields& coarse, const H
       pool_(pool) {
   colour_buckets();
   share_coarse(coarse);
-  unknown = BucketField(topology_->total_count(), bucket_cells, pool);
+  make_unknown(false);
   build_operators(exec, plan_alike(exec, false, &held, &base), false, load);
 }
 
@@ -217,18 +242,12 @@ Level::Level(Exec& exec, const Level& base, const NetworkFields* coarse, std::ve
   const Topology& t = *topology_;
   colour_buckets();
   if (coarse) share_coarse(*coarse);
-  unknown = BucketField(t.total_count(), bucket_cells, pool);
+  make_unknown(!coarse);
   Plan plan;
   plan.base = &base;
   plan.like.resize(static_cast<std::size_t>(t.local_count()));
-  for_local(t, [&](int b) {
-    bool affected = false;
-    for (int n = 0; n < 27; ++n) {
-      const int other = t.neighbours(b)[static_cast<std::size_t>(n)];
-      affected |= other >= 0 && in_reach(changed[static_cast<std::size_t>(other)], n);
-    }
-    plan.like[static_cast<std::size_t>(b)] = affected ? b : Plan::as_in_base;
-  });
+  for_local(
+      t, [&](int b) { plan.like[static_cast<std::size_t>(b)] = any_in_reach(changed, t, b) ? b : Plan::as_in_base; });
   build_operators(exec, plan, !coarse, load);
 }
 

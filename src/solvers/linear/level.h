@@ -118,6 +118,7 @@ class Level {
   /// What becomes of a bucket's operators when a level is built.
   struct Plan;
   void colour_buckets();
+  void make_unknown(bool last);
   Plan plan_alike(Exec& exec, bool last, const HeldCells* held, const Level* base) const;
   void share_coarse(const NetworkFields& coarse);
   void build_operators(Exec& exec, const Plan& plan, bool last, TileLoader load);

@@ -18,8 +18,9 @@ void for_buckets(std::span<const std::int32_t> buckets, const Body& body) {
 
 // Bytes per cell of the passes of a cycle, writes twice. Down, finest level: direction 4, residual 16, unknowns 8, and
 // half of the buckets again for their residual 6; coarse levels: right-hand side 4, unknowns 8, again 4. Up: half of
-// the unknowns corrected 4, all relaxed 8, right-hand side 8 or 4.
-constexpr std::int64_t bytes_down = 34, bytes_up = 20, bytes_coarse_down = 16, bytes_coarse_up = 16;
+// the unknowns corrected 4, all relaxed 8, right-hand side 8 or 4; relaxed once more: unknowns 8, right-hand side 4.
+constexpr std::int64_t bytes_down = 34, bytes_up = 20, bytes_up_again = 12, bytes_coarse_down = 16,
+                       bytes_coarse_up = 16;
 
 void book(Exec& exec, const char* label, const Stopwatch& watch, std::int64_t bytes) {
   exec.profile.kernel(label, watch.seconds(), bytes);
@@ -102,13 +103,14 @@ void correct(Level& level, const Level& coarse, int b, float* values, const Mult
     from = level.partial.at(b);  // fetch_coarse() left them there
   prolong_bucket(from, level.transfer(b), fine);
   const BucketOperator a = level.bucket_operator(b);
-  if (bounds.correction != 1)
-    for (float& f : fine) f *= bounds.correction;
+  const float weight = bounds.correction;
   if (const float* least = bounds.least(b))
     for (int c = 0; c < bucket_cells; ++c) {
-      const float next = values[c] + fine[c];
+      const float next = values[c] + weight * fine[c];
       fine[c] = values[c] > least[c] ? (next > least[c] ? next : least[c]) - values[c] : 0.0f;
     }
+  else if (weight != 1)
+    for (float& f : fine) f *= weight;
   if (a.network)
     for (int c = 0; c < bucket_cells; ++c) values[c] = a.network->relax[c] > 0 ? values[c] + fine[c] : 0.0f;
   else
@@ -178,7 +180,7 @@ void Multigrid::derive_below(Exec& exec, const Multigrid& base, int first) {
     levels_.back()->rhs = BucketField(t.local_count(), bucket_cells, settings_.memory);
   }
   few_last_ = base.few_last_;
-  if (few_last_) factor_last(exec);
+  if (few_last_ && !relaxes_last(exec)) factor_last(exec);
 }
 
 /// One more where a boundary makes relaxation slower, and on coarse levels, where it costs next to nothing.
@@ -232,7 +234,7 @@ void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, const Boun
   Stopwatch ascending;
   ascend(exec, fine, coarse, again, bounds, finished);
   book(exec, l == 0 ? "multigrid.ascend" : "multigrid.coarse", ascending,
-       fine.pass_bytes(l == 0 ? bytes_up : bytes_coarse_up));
+       fine.pass_bytes(l == 0 ? bytes_up + (bounds.rounds - 1) * bytes_up_again : bytes_coarse_up));
 }
 
 void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again, const Bounds& bounds) {
@@ -338,18 +340,19 @@ void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide ag
   const Topology& t = level.topology();
   for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b), bounds); });
   level.unknown.exchange(exec, t);
-  for (int colour = 1; colour >= 0; --colour) {
-    for_buckets(level.buckets(colour), [&](int b) {
+  const int passes = 2 * bounds.rounds;
+  for (int pass = 0; pass < passes; ++pass) {
+    for_buckets(level.buckets(1 - pass % 2), [&](int b) {
       alignas(64) float scratch[bucket_cells];
       float* values = level.unknown.at(b);
-      if (colour == 1) correct(level, coarse, b, values, bounds);
+      if (pass == 0) correct(level, coarse, b, values, bounds);
       UnknownTile tile;
       load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
       relax_bucket(tile, again(b, scratch), level.bucket_operator(b), bounds.least(b), sweeps(level, b), true);
       store_own(tile, values);
-      finished(b, values);
+      if (pass + 2 >= passes) finished(b, values);
     });
-    if (colour == 1) level.unknown.exchange(exec, t);
+    if (pass + 1 < passes) level.unknown.exchange(exec, t);
   }
 }
 

@@ -27,6 +27,7 @@ class Multigrid {
     int most_levels = 16;
     BufferPool* memory = nullptr;  ///< where memory comes from and goes back to
     bool base_only = false;        ///< to build others from: keeps links and sinks of the coarse levels, has no cycle
+    bool relax_last = false;       ///< a coarsest level of few buckets is relaxed: for guesses, not worth a factor
   };
 
   /// Builds all levels. `shapes` and `load` describe the finest one, `unknowns` is their number over all ranks; cells
@@ -57,6 +58,7 @@ class Multigrid {
   struct Bounds {
     FunctionRef<const float*(int bucket)> least;  ///< 512 floats; null where there are none
     float correction = 1;                         ///< weight of the coarse correction
+    int rounds = 1;                               ///< relaxations of all buckets after it
   };
 
   /// The same cycle where relaxation on the finest level stays at or above bounds, and what is at its bound after the
@@ -87,6 +89,7 @@ class Multigrid {
               FunctionRef<void(int, const float*)> finished);
   void gather_coarse(Exec& exec, Level& fine, Level& coarse);
   void fetch_coarse(Exec& exec, Level& fine, Level& coarse);
+  bool relaxes_last(Exec& exec) const;
   void solve_last(Exec& exec, RightHandSide rhs, FunctionRef<void(int, const float*)> finished);
   void factor_last(Exec& exec);
 

@@ -83,6 +83,12 @@ void remove_means(const std::vector<std::int32_t>& closed, std::vector<double>& 
 
 }  // namespace
 
+/// True when the last level is to be relaxed, and is small enough for that to cost less than a factor.
+bool Multigrid::relaxes_last(Exec& exec) const {
+  constexpr std::int64_t few_buckets = 4;
+  return settings_.relax_last && exec.comm.sum(std::int64_t{levels_.back()->topology().local_count()}) <= few_buckets;
+}
+
 void Multigrid::factor_last(Exec& exec) {
   const Level& level = *levels_.back();
   const Topology& t = level.topology();

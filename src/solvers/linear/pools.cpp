@@ -1,7 +1,10 @@
 #include "solvers/linear/pools.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <numeric>
 #include <unordered_map>
@@ -39,45 +42,85 @@ const float* links_of(const NetworkBucket& n, int axis, int i, int j) {
   return axis == 0 ? n.x_row(i, j) : axis == 1 ? n.y_row(i, j) : n.z_row(i, j);
 }
 
-/// True when all 512 cells are unknowns and all links between them open.
-bool all_joined(const NetworkBucket& n) {
-  bool joined = true;
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j)
-      for (int k = 0; k < 8; ++k)
-        joined &= n.relax[cell_offset(i, j, k)] > 0 && (i == 0 || n.x_row(i, j)[k] > 0) &&
-                  (j == 0 || n.y_row(i, j)[k] > 0) && (k == 0 || n.z_row(i, j)[k] > 0);
-  return joined;
-}
+/// A set of cells of a bucket: a word by i, a bit by j and k.
+using CellSet = std::array<std::uint64_t, bucket_size>;
+
+/// The unknowns of a bucket and, along each axis, the cells that are joined to the one below inside it.
+struct JoinedCells {
+  CellSet unknown{}, joined[3]{};
+
+  explicit JoinedCells(const NetworkBucket& n) {
+    const auto above_zero = [](const float* row) {
+      const Row<std::int32_t> mask = load_row(row) > Row<float>{};
+      return static_cast<std::uint64_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+    };
+    for (int i = 0; i < bucket_size; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      for (int j = 0; j < bucket_size; ++j) {
+        unknown[at] |= above_zero(n.relax + cell_offset(i, j, 0)) << (8 * j);
+        for (int a = 0; a < 3; ++a) joined[a][at] |= above_zero(links_of(n, a, i, j)) << (8 * j);
+      }
+      joined[1][at] &= ~std::uint64_t{0xff};
+      joined[2][at] &= 0xfefefefefefefefeu;
+    }
+    joined[0][0] = 0;
+  }
+
+  /// All cells that are joined to one of a set.
+  CellSet reach(CellSet set) const {
+    for (bool grows = true; grows;) {
+      grows = false;
+      const auto add = [&](std::size_t i, std::uint64_t more) {
+        grows |= (more & ~set[i]) != 0;
+        set[i] |= more;
+      };
+      const auto along_plane = [&](std::size_t i) {
+        const std::uint64_t y = joined[1][i], z = joined[2][i];
+        for (int step = 0; step < 2; ++step) {
+          add(i, ((set[i] << 1) & z) | ((set[i] & z) >> 1));
+          add(i, ((set[i] << 8) & y) | ((set[i] & y) >> 8));
+        }
+      };
+      for (std::size_t i = 0; i < bucket_size; ++i) {
+        along_plane(i);
+        if (i + 1 < bucket_size) add(i + 1, set[i] & joined[0][i + 1]);
+      }
+      for (std::size_t i = bucket_size - 1; i > 0; --i) {
+        along_plane(i);
+        add(i - 1, set[i] & joined[0][i]);
+      }
+    }
+    return set;
+  }
+};
 
 /// Labels the components inside one bucket, in order of their first cells; returns how many.
 int label_bucket(const NetworkBucket& n, std::vector<std::uint16_t>& labels) {
-  if (all_joined(n)) return labels.clear(), 1;
-  std::array<std::uint16_t, bucket_cells> root;
-  for (int c = 0; c < bucket_cells; ++c) root[static_cast<std::size_t>(c)] = static_cast<std::uint16_t>(c);
-  const auto find = [&](int i) {
-    while (root[static_cast<std::size_t>(i)] != i)
-      i = root[static_cast<std::size_t>(i)] = root[root[static_cast<std::size_t>(i)]];
-    return i;
-  };
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j)
-      for (int k = 0; k < 8; ++k) {
-        const int c = cell_offset(i, j, k), at[3] = {i, j, k};
-        for (int a = 0; a < 3; ++a)
-          if (at[a] > 0 && links_of(n, a, i, j)[k] > 0) {
-            const int p = find(c), q = find(c - steps[a]);
-            root[static_cast<std::size_t>(std::max(p, q))] = static_cast<std::uint16_t>(std::min(p, q));
-          }
-      }
-  labels.assign(bucket_cells, no_label);
+  const JoinedCells cells(n);
+  CellSet left = cells.unknown;
   int count = 0;
-  for (int c = 0; c < bucket_cells; ++c) {
-    if (!(n.relax[c] > 0)) continue;
-    const auto r = static_cast<std::size_t>(find(c));
-    if (labels[r] == no_label) labels[r] = static_cast<std::uint16_t>(count++);
-    labels[static_cast<std::size_t>(c)] = labels[r];
+  for (std::size_t i = 0; i < bucket_size;) {
+    if (left[i] == 0) {
+      ++i;
+      continue;
+    }
+    CellSet first{};
+    first[i] = left[i] & (~left[i] + 1);
+    const CellSet component = cells.reach(first);
+    if (count == 0) {
+      std::uint64_t whole = ~std::uint64_t{0};
+      for (const std::uint64_t plane : component) whole &= plane;
+      if (whole == ~std::uint64_t{0} && left == component) return labels.clear(), 1;
+      labels.assign(bucket_cells, no_label);
+    }
+    for (std::size_t p = 0; p < bucket_size; ++p) {
+      for (std::uint64_t rest = component[p] & left[p]; rest != 0; rest &= rest - 1)
+        labels[p * 64 + static_cast<std::size_t>(std::countr_zero(rest))] = static_cast<std::uint16_t>(count);
+      left[p] &= ~component[p];
+    }
+    ++count;
   }
+  if (count == 0) labels.assign(bucket_cells, no_label);
   return count;
 }
 

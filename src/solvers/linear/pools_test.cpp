@@ -75,6 +75,54 @@ TEST(Pools, SnakesAndDiagonals) {
   EXPECT_EQ(pools.closed(), 256);
 }
 
+/// How many sets of cells links join, and how many of them have no sink: one cell after the other. Cells with neither
+/// are none.
+std::pair<std::int64_t, std::int64_t> count_by_cells(TestNetwork& network) {
+  std::vector<std::size_t> root(static_cast<std::size_t>(network.cells()));
+  std::vector<char> exists(root.size(), 0), drained(root.size(), 0);
+  for (std::size_t i = 0; i < root.size(); ++i) root[i] = i;
+  const auto find = [&](std::size_t i) {
+    while (root[i] != i) i = root[i];
+    return i;
+  };
+  network.for_cells([&](const Vec3i& c) {
+    const std::size_t i = network.at(c);
+    for (int a = 0; a < 3; ++a) {
+      if (network.sink(a, c) > 0) exists[i] = drained[i] = 1;
+      if (!(network.link(a, c) > 0)) continue;
+      const std::size_t below = network.at(c - Vec3i{a == 0, a == 1, a == 2});
+      exists[i] = exists[below] = 1;
+      root[find(i)] = find(below);
+    }
+  });
+  std::vector<char> open(root.size(), 0);
+  for (std::size_t i = 0; i < root.size(); ++i)
+    if (drained[i]) open[find(i)] = 1;
+  std::int64_t all = 0, closed = 0;
+  for (std::size_t i = 0; i < root.size(); ++i)
+    if (exists[i] && find(i) == i) ++all, closed += !open[i];
+  return {all, closed};
+}
+
+TEST(Pools, LinksByChanceAgreeWithCountingByCells) {
+  for (const double kept : {0.1, 0.2, 0.25, 0.3, 0.5, 0.9}) {  // around 0.25 pools are long and crooked
+    TestNetwork network({2, 2, 2});
+    network.for_cells([&](const Vec3i& c) {
+      const Random random(7, network.at(c), 0, Purpose::test);
+      for (int a = 0; a < 3; ++a) {
+        const auto index = static_cast<std::uint32_t>(2 * a);
+        if (random.uniform(index) > kept) network.link(a, c) = 0;
+        if (random.uniform(index + 1) < 0.01) network.sink(a, c) = 1;
+      }
+    });
+    const auto [all, closed] = count_by_cells(network);
+    const auto level = network.level(true);
+    const Pools pools(network.exec, *level);
+    EXPECT_EQ(pools.count(), all) << "links kept: " << kept;
+    EXPECT_EQ(pools.closed(), closed) << "links kept: " << kept;
+  }
+}
+
 TEST(Pools, MeansAreTakenOutOfClosedPoolsOnly) {
   TestNetwork network({3, 1, 2});
   network.for_cells([&](const Vec3i& c) {

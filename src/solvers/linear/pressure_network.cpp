@@ -1,7 +1,9 @@
 #include "solvers/linear/pressure_network.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
+#include <bit>
 #include <cmath>
 
 #include "base/simd.h"
@@ -25,11 +27,12 @@ struct Look {
   std::int32_t unknowns = 0;
 };
 
-bool all(const Row<std::int32_t>& m) {
-  int set = -1;
-  for (int k = 0; k < 8; ++k) set &= m[k];
-  return set == -1;
+/// Lanes that are set, as bits.
+inline unsigned lanes(const Row<std::int32_t>& m) {
+  return static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(m)));
 }
+
+bool all(const Row<std::int32_t>& m) { return lanes(m) == 0xff; }
 
 /// True when a side is open to liquid or closed as a whole; then `closed` says which. `row(n)` is the n-th row of
 /// areas, of distances beyond.
@@ -104,15 +107,35 @@ ChangeBox unlike(const Distance& d, const Areas& area) {
                                 (d.line(i, j - 1) < 0.0f) & (d.line(i, j + 1) < 0.0f);
       plain &= (load_row(d.row(i, j) - 1) < 0.0f) & (load_row(d.row(i, j) + 1) < 0.0f);
       for (std::size_t a = 0; a < 3; ++a) plain &= area[a].line(i, j) == 1.0f;
-      unsigned cells = 0;
-      for (int k = 0; k < 8; ++k) cells |= plain[k] ? 0u : 1u << k;
-      box.add_row(i, j, cells);
+      box.add_row(i, j, ~lanes(plain) & 0xffu);
     }
   return box.box();
 }
 
+/// Counts the unknowns of a bucket; -1 when anything is wrong with it.
 template <class Distance, class Areas, class Rhs>
-Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
+std::int32_t count_unknowns(const Distance& d, const Areas& area, const Rhs& rhs) {
+  const Row<float> zero{}, least = zero + least_diagonal;
+  Row<std::int32_t> good = Row<std::int32_t>{} - 1;
+  std::int32_t count = 0;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const Row<float> own = d.line(i, j), load = rhs.line(i, j);
+      Row<float> open = zero;
+      for (std::size_t a = 0; a < 3; ++a) {
+        const Row<float> low = area[a].line(i, j), high = area[a].upper(i, j);
+        good &= (low >= zero) & (low <= zero + greatest_area);
+        open += (low > least ? low : zero) + (high > least ? high : zero);
+      }
+      const Row<std::int32_t> unknown = (own < zero) & (open > least);
+      good &= (own - own == zero) & (~unknown | (load - load == zero));
+      count += std::popcount(lanes(unknown));
+    }
+  return all(good) ? count : -1;
+}
+
+template <class Distance, class Areas, class Rhs>
+Look find_wrong(const Distance& d, const Areas& area, const Rhs& rhs) {
   Look look;
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
@@ -136,6 +159,14 @@ Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
         look.unknowns += unknown;
       }
     }
+  return look;
+}
+
+template <class Distance, class Areas, class Rhs>
+Look look_closely(const Distance& d, const Areas& area, const Rhs& rhs) {
+  Look look;
+  look.unknowns = count_unknowns(d, area, rhs);
+  if (look.unknowns < 0) look = find_wrong(d, area, rhs);
   look.shape.unlike = unlike(d, area);
   look.shape.kind = look.unknowns ? BucketKind::mixed : BucketKind::empty;
   return look;
