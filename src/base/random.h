@@ -17,6 +17,10 @@ enum class Purpose : std::uint32_t {
   lifespan = 4,
   seeding = 5,
   reseeding = 6,
+  droplet_collision = 7,
+  transition = 8,
+  noise = 9,
+  expression = 10,
   test = 1000,
 };
 

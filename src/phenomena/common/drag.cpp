@@ -9,17 +9,21 @@
 #include "phenomena/common/face_attributes.h"
 #include "phenomena/common/give_force.h"
 #include "phenomena/common/mask.h"
+#include "phenomena/common/turbulence.h"
+#include "phenomena/common/vector_source.h"
 
 namespace aegir {
 namespace {
 
-enum class DragLaw { sphere, stokes, newton };
+enum class DragLaw { sphere, stokes, newton, scaled_newton, scaled_stokes };
 
 struct AirSettings : MaskSettings {
   DragLaw law = DragLaw::sphere;
   double air_density = 1.204;       // kg/m³, dry air at 20 °C
   double air_viscosity = 1.813e-5;  // Pa s
   double drag_coefficient = 0.44;
+  double alpha_newton = 2e-4;    // 3 ρ C / 8 ρ_drop of water in air
+  double alpha_stokes = 8.2e-8;  // 9 μ / 2 ρ_drop, m²/s
   Parameter<double> scale = 1.0;
   double thickness = 2;  // cells
 };
@@ -28,6 +32,7 @@ struct WindSettings : AirSettings {
   Parameter<Vec3d> velocity = Vec3d{};
   FilePath velocity_file;
   std::string velocity_volume;
+  std::optional<TurbulenceSettings> turbulence;
 };
 
 template <class S>
@@ -35,7 +40,9 @@ void describe_air(Schema<S>& s) {
   s.field("law", &S::law)
       .choices({{"sphere", DragLaw::sphere, "Measured drag of a sphere at any Reynolds number (Abraham 1970)."},
                 {"stokes", DragLaw::stokes, "Linear: 6 π μ r u, right below a Reynolds number of about 1."},
-                {"newton", DragLaw::newton, "Quadratic with `drag_coefficient`."}})
+                {"newton", DragLaw::newton, "Quadratic with `drag_coefficient`."},
+                {"scaled_newton", DragLaw::scaled_newton, "Quadratic with `alpha_newton`, whatever the mass."},
+                {"scaled_stokes", DragLaw::scaled_stokes, "Linear with `alpha_stokes`, whatever the mass."}})
       .doc("How drag depends on speed and size.");
   s.field("air_density", &S::air_density).unit("kg/m^3").min(0).doc("Density of the air.");
   s.field("air_viscosity", &S::air_viscosity).unit("Pa s").min(0).doc("Shear viscosity of the air.");
@@ -43,6 +50,17 @@ void describe_air(Schema<S>& s) {
       .min(0)
       .soft(0.1, 2)
       .doc("Of a body at high Reynolds number; a sphere has 0.44.");
+  s.field("alpha_newton", &S::alpha_newton)
+      .min(0)
+      .soft(0, 0.01)
+      .advanced()
+      .doc("Of `scaled_newton`: `a = -alpha |u| u / r`. Drops of water in air have 2e-4.");
+  s.field("alpha_stokes", &S::alpha_stokes)
+      .unit("m^2/s")
+      .min(0)
+      .soft(0, 1e-5)
+      .advanced()
+      .doc("Of `scaled_stokes`: `a = -alpha u / r²`. Drops of water in air have 8.2e-8 m²/s.");
   s.field("scale", &S::scale)
       .from_attribute()
       .min(0)
@@ -65,8 +83,15 @@ struct UniformAir {
   Vec3f operator()(std::size_t) const { return velocity; }
 };
 struct MovingAir {
-  const Vec3f* __restrict velocity;
-  Vec3f operator()(std::size_t i) const { return velocity[i]; }
+  const float* __restrict x, * __restrict y, * __restrict z;
+  Vec3f operator()(std::size_t i) const { return {x[i], y[i], z[i]}; }
+};
+
+/// What moves the air: all of it adds up.
+struct Wind {
+  Parameter<Vec3d> velocity = Vec3d{};
+  std::shared_ptr<const VectorSource> field;  // null: none
+  std::optional<Turbulence> turbulence;
 };
 
 /// a -= λ (v - w), damping += λ with λ = factor · law(radius, speed) / mass. Arguments are restrict so that it
@@ -96,14 +121,14 @@ float exposure(float thickness, float most) {
 ///   sphere  C = max(C_newton, 0.2924 (1 + 9.06 / √Re)²), Re = 2 r |u| / ν; with |u| pulled in no division by |u| is
 ///   left:
 ///           λ = ρ π r² / (2 m) · 0.2924 (√|u| + 9.06 √(ν / 2r))²      [Abraham 1970, Phys. Fluids 13, 2194]
+///   scaled  λ = α |u|^(2-σ) / r^σ, σ = 1 for newton and 2 for stokes   [Jones 2018, (4.38), exponent corrected]
 class DragForce final : public Force {
  public:
-  DragForce(std::string behavior, AirSettings settings, Parameter<Vec3d> wind,
-            std::shared_ptr<const VolumeField> field = nullptr)
-      : Force(std::move(behavior)), s_(std::move(settings)), wind_(std::move(wind)), field_(std::move(field)) {}
+  DragForce(std::string behavior, AirSettings settings, Wind wind = {})
+      : Force(std::move(behavior)), s_(std::move(settings)), wind_(std::move(wind)) {}
 
   bool implicit() const override { return true; }
-  bool uses_position() const override { return field_ != nullptr; }
+  bool uses_position() const override { return wind_.field || wind_.turbulence; }
   std::vector<std::string> reads() const override {
     std::vector<std::string> names;
     if (s_.scale.attribute()) names.push_back(s_.scale.attribute()->name);
@@ -111,7 +136,8 @@ class DragForce final : public Force {
     return names;
   }
   void begin_substep(const StepContext& c) override {
-    w_ = Vec3f(wind_.at(c.frame_time)), scale_ = static_cast<float>(s_.scale.at(c.frame_time));
+    w_ = Vec3f(wind_.velocity.at(c.frame_time)), scale_ = static_cast<float>(s_.scale.at(c.frame_time));
+    gusts_ = wind_.turbulence ? wind_.turbulence->speed(c.frame_time) : 0;
   }
 
   void accumulate(const ForceBlock& b) const override {
@@ -126,23 +152,41 @@ class DragForce final : public Force {
       for (std::size_t i = 0; i < b.count; ++i) factor[i] *= exposure(thickness[i], most);
       if (std::all_of(factor, factor + b.count, [](float f) { return f == 0; })) return;
     }
-    if (!field_) return apply(b, factor, UniformAir{w_});
-    std::array<Vec3d, ForceBlock::capacity> where;
-    std::array<Vec3f, ForceBlock::capacity> wind;
-    for (std::size_t i = 0; i < b.count; ++i) where[i] = b.world(i);
-    field_->vectors({where.data(), b.count}, {wind.data(), b.count});
-    for (std::size_t i = 0; i < b.count; ++i) wind[i] += w_;
-    apply(b, factor, MovingAir{wind.data()});
+    if (!wind_.field && gusts_ == 0) return apply(b, factor, UniformAir{w_});
+    alignas(64) float wind[3][ForceBlock::capacity];
+    for (int a = 0; a < 3; ++a) std::fill_n(wind[a], b.count, w_[a]);
+    if (wind_.field) add_field(b, wind);
+    if (gusts_ != 0) wind_.turbulence->add(b, gusts_, {wind[0], wind[1], wind[2]});
+    apply(b, factor, MovingAir{wind[0], wind[1], wind[2]});
   }
 
  private:
   static constexpr double pi = 3.14159265358979323846;
 
+  void add_field(const ForceBlock& b, float (*wind)[ForceBlock::capacity]) const {
+    std::array<Vec3d, ForceBlock::capacity> where;
+    std::array<Vec3f, ForceBlock::capacity> there;
+    for (std::size_t i = 0; i < b.count; ++i) where[i] = b.world(i);
+    wind_.field->vectors({where.data(), b.count}, {there.data(), b.count});
+    for (std::size_t i = 0; i < b.count; ++i)
+      wind[0][i] += there[i].x, wind[1][i] += there[i].y, wind[2][i] += there[i].z;
+  }
+
   template <class Air>
   void apply(const ForceBlock& b, const float* factor, Air air) const {
-    const auto with = [&](auto law) {
-      drag_kernel(b.count, air, factor, b.vx, b.vy, b.vz, b.radius, b.mass, b.ax, b.ay, b.az, b.damping, law);
+    const auto run = [&](const float* mass, auto law) {
+      drag_kernel(b.count, air, factor, b.vx, b.vy, b.vz, b.radius, mass, b.ax, b.ay, b.az, b.damping, law);
     };
+    const auto with = [&](auto law) { run(b.mass, law); };
+    if (s_.law == DragLaw::scaled_newton || s_.law == DragLaw::scaled_stokes) {
+      alignas(64) float one[ForceBlock::capacity];  // λ itself is given, not m λ
+      std::fill_n(one, b.count, 1.0f);
+      if (s_.law == DragLaw::scaled_newton)
+        run(one, [alpha = static_cast<float>(s_.alpha_newton)](float r, float speed) { return alpha * speed / r; });
+      else
+        run(one, [alpha = static_cast<float>(s_.alpha_stokes)](float r, float) { return alpha / (r * r); });
+      return;
+    }
     const float k = static_cast<float>(0.5 * pi * s_.air_density), newton = static_cast<float>(s_.drag_coefficient);
     switch (s_.law) {
       case DragLaw::stokes:
@@ -151,7 +195,7 @@ class DragForce final : public Force {
         return with([kc = static_cast<float>(0.5 * pi * s_.air_density * s_.drag_coefficient)](float r, float speed) {
           return kc * r * r * speed;
         });
-      case DragLaw::sphere:
+      default:
         break;
     }
     const float half_nu = static_cast<float>(0.5 * s_.air_viscosity / std::max(1e-30, s_.air_density));
@@ -162,10 +206,10 @@ class DragForce final : public Force {
   }
 
   AirSettings s_;
-  Parameter<Vec3d> wind_;
-  std::shared_ptr<const VolumeField> field_;
+  Wind wind_;
   Vec3f w_;
   float scale_ = 1;
+  double gusts_ = 0;  // m/s
 };
 
 /// An attribute that an Object does not have is probably misspelt. Only liquids know how thick they are.
@@ -181,14 +225,23 @@ constexpr const char* drag_page =
     "A sphere of radius r (`pscale`) and mass m moving at u relative to the air is slowed by `a = -λ u`:\n\n"
     "- `stokes`: λ = 6 π μ r / m\n- `newton`: λ = ρ C π r² |u| / 2m\n- `sphere`: λ = ρ C π r² |u| / 2m with C = "
     "max(0.44, 0.2924 (1 + 9.06/√Re)²), Re = 2 r |u| ρ/μ (Abraham 1970),\n"
-    "  within about 10 % of measurements up to Re = 10⁵.\n\nλ is handed to the integrator, so that any step size is "
-    "stable and terminal velocity is exact.\n\n"
+    "  within about 10 % of measurements up to Re = 10⁵.\n"
+    "- `scaled_newton`: λ = α |u| / r, and `scaled_stokes`: λ = α / r² (Jones 2018, 4.38): the strength is given, "
+    "whatever density and mass are. A drop of density ρ_d\n  has α = 3 ρ C / 8 ρ_d under Newton's law, 2e-4 for water "
+    "in air, and α = 9 μ / 2 ρ_d under Stokes', 8.2e-8 m²/s.\n\n"
+    "λ is handed to the integrator, so that any step size is stable and terminal velocity is exact. Buoyancy in the "
+    "air "
+    "is left out. Drops are round: real ones above 2.5 mm across are flat and fall slower (see docs/droplets.md).\n\n"
+    "The air moves with the sum of what is given; `air_drag` is for air at rest. A velocity file with a frame pattern "
+    "is "
+    "a sequence, linear in time between frames and held before the first and after the last; two frames are in memory. "
+    "`turbulence` is curl noise: without divergence, a function of seed, place and time alone. It has no walls, and "
+    "nothing acts back on the air.\n\n"
     "On a liquid it acts where that is thin: drops, threads and sheets feel it as drops of their particles' size do, "
     "the bulk and its surface feel none. With h the thickness in cells, up to 3 (three times the greatest share of "
     "liquid in the 27 cells around any cell within two cells), and H = `thickness`, λ is multiplied with `1 - "
     "smoothstep(H/2, H, h)`. Limits: particles of a sheet do not shelter each other; a film on a solid counts as half "
-    "as "
-    "thick again; waves are not raised by wind.";
+    "as thick again; waves are not raised by wind.";
 
 class AirDrag final : public Behavior {
  public:
@@ -201,7 +254,7 @@ class AirDrag final : public Behavior {
   explicit AirDrag(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {
     return give_force(build, settings_, [&](Object& o, const Settings& s) -> MadeForce {
-      return make_force<DragForce>(build.path(), checked(build, o, s), Vec3d{});
+      return make_force<DragForce>(build.path(), checked(build, o, s));
     });
   }
 
@@ -218,9 +271,14 @@ class WindDrag final : public Behavior {
   static void describe(Schema<Settings>& s) {
     s.field("velocity", &Settings::velocity).unit("m/s").doc("Velocity of the air.");
     s.field("velocity_file", &Settings::velocity_file)
-        .doc("OpenVDB file of a vector volume, in m/s, that is added to `velocity`; it stays the same for the run.");
+        .doc(
+            "OpenVDB file of a vector volume, in m/s, that is added to `velocity`; one file for the run, or one per "
+            "frame: "
+            "`gas.$F4.vdb`, `%04d`, `####`.");
     s.field("velocity_volume", &Settings::velocity_volume)
         .doc("Name of the volume; the only one of the file if not given.");
+    s.field("turbulence", &Settings::turbulence)
+        .doc("Random eddies that are added to the velocity of the air; `turbulence: 2 m/s` is short for its speed.");
     describe_air(s);
     s.check([](const Settings& v) -> std::string {
       return !v.velocity_volume.empty() && v.velocity_file.empty() ? "'velocity_volume' needs a 'velocity_file'" : "";
@@ -228,17 +286,16 @@ class WindDrag final : public Behavior {
   }
   explicit WindDrag(Scoped<Settings> s) : settings_(std::move(s)) {}
   Status create_actions(Builder& build) override {
+    VectorSources sources(build, "wind");
     const auto make = [&](Object& o, const Settings& s) -> MadeForce {
-      std::shared_ptr<const VolumeField> field;
+      Wind wind{s.velocity, nullptr, {}};
+      if (s.turbulence) wind.turbulence.emplace(*s.turbulence);
       if (!s.velocity_file.empty()) {
-        auto read = read_field(build, s.velocity_file, s.velocity_volume);
-        if (!read) return read.error();
-        if (!(*read)->is_vector())
-          return usage_error(s.velocity_file.where, "'{}' of '{}' is no vector volume; wind needs one", (*read)->name(),
-                             s.velocity_file.text);
-        field = std::move(*read);
+        auto field = sources.open(s.velocity_file, s.velocity_volume);
+        if (!field) return field.error();
+        wind.field = std::move(*field);
       }
-      return make_force<DragForce>(build.path(), checked(build, o, s), s.velocity, std::move(field));
+      return make_force<DragForce>(build.path(), checked(build, o, s), std::move(wind));
     };
     return give_force(build, settings_, make, [](const Settings& s) { return s.velocity_file; });
   }

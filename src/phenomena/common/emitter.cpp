@@ -7,6 +7,8 @@
 #include "phenomena/common/inputs.h"
 #include "phenomena/common/particle_object.h"
 #include "phenomena/common/shape_settings.h"
+#include "phenomena/common/size_distribution.h"
+#include "phenomena/common/turbulence.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/schema/catalog.h"
 
@@ -24,7 +26,9 @@ struct EmitterSettings {
   Parameter<Vec3d> velocity = Vec3d{};
   Parameter<double> normal_speed = 0.0;
   Parameter<double> spread = 0.0;
+  std::optional<TurbulenceSettings> noise;
   std::array<double, 2> radius{0.001, 0.001};
+  SizeSettings sizes;
   double density = 1000;
   Parameter<Vec3d> translate = Vec3d{};
   Parameter<Vec3d> rotate = Vec3d{};
@@ -43,7 +47,9 @@ class EmitterOperator final : public Operator {
         object_(object),
         s_(std::move(settings)),
         form_(std::move(form)),
-        motion_(std::move(motion)) {
+        motion_(std::move(motion)),
+        sizes_(s_.sizes, s_.radius[0], s_.radius[1]) {
+    if (s_.noise) noise_.emplace(*s_.noise);
     object.state().child(this->behavior()).record("emitted", &emitted_).record("owed", &owed_);
   }
 
@@ -116,7 +122,8 @@ class EmitterOperator final : public Operator {
     const Vec3d scatter = how.direction(0) * (std::cbrt(how.uniform(2)) * s_.spread.at(frame));
     Vec3d velocity = s_.velocity.at(frame) + normal * s_.normal_speed.at(frame) + scatter;
     if (s_.inherit_velocity && !motion_.is_static()) velocity += motion_.velocity(position, born, born + 1e-5);
-    const double radius = s_.radius[0] + (s_.radius[1] - s_.radius[0]) * size.uniform(0);
+    if (noise_) velocity += noise_->at(position, born, noise_->speed(frame));
+    const double radius = sizes_.radius(size.uniform(0));
     batch.position[slot] = position;
     batch.id[slot] = id;
     batch.set("v", slot, velocity);
@@ -129,6 +136,8 @@ class EmitterOperator final : public Operator {
   EmitterSettings s_;
   Form form_;
   Motion motion_;
+  SizeDistribution sizes_;
+  std::optional<Turbulence> noise_;
   std::int64_t emitted_ = 0;
   double owed_ = 0;
 };
@@ -137,13 +146,18 @@ class Emitter final : public Behavior {
  public:
   using Settings = EmitterSettings;
   static TypeInfo info() {
-    return {"emitter", Category::emitter, "Emitter",
-            "Fills a shape or a mesh surface with particles, once or at a rate.",
-            "`count` particles exist at the first frame; then `rate` particles per second follow, to the particle: "
-            "what a substep owes in fractions is carried on.\n"
-            "Positions are uniform in the volume or on the surface. A particle born inside a substep flies for the "
-            "rest of it, so that a stream has no gaps.\n"
-            "Every particle is drawn from (seed, its number): the same for any number of threads, ranks and substeps."};
+    return {
+        "emitter", Category::emitter, "Emitter", "Fills a shape or a mesh surface with particles, once or at a rate.",
+        "`count` particles exist at the first frame; then `rate` particles per second follow, to the particle: "
+        "what a substep owes in fractions is carried on.\n"
+        "Positions are uniform in the volume or on the surface. A particle born inside a substep flies for the "
+        "rest of it, so that a stream has no gaps.\n"
+        "Every particle is drawn from (seed, its number): the same for any number of threads, ranks and substeps.\n\n"
+        "`sizes` by the number n(r) of particles per radius between the two radii, m being `median`, s `spread`, q "
+        "`exponent`:\n\n"
+        "- `uniform`: the same everywhere\n- `inverse_cubic`: n ∝ r⁻³\n- `log_normal`: n ∝ exp(-ln²(r/m) / 2s²) / "
+        "r\n- `rosin_rammler`: n ∝ r^(q-4) exp(-ln 2 (r/m)^q), so that the volume in drops larger than r falls as "
+        "exp(-ln 2 (r/m)^q)"};
   }
   static void describe(Schema<Settings>& s) {
     s.field("input", &Settings::input).doc("Name of the input whose mesh surface emits.");
@@ -160,10 +174,16 @@ class Emitter final : public Behavior {
         .unit("m/s")
         .min(0)
         .doc("Random velocity added, uniform in a ball of this radius.");
+    s.field("noise", &Settings::noise)
+        .doc(
+            "Curl noise added to the velocity at birth: neighbours start alike, which breaks a stream up into strands "
+            "and not into dust; `noise: 20 cm/s` is short for its speed.");
     s.field("radius", &Settings::radius)
         .unit("m")
         .above(0)
-        .doc("Smallest and largest particle radius, uniform in between.");
+        .doc("Smallest and largest particle radius; `sizes` says how often those in between are.");
+    s.field("sizes", &Settings::sizes)
+        .doc("How often radii between the two are; `sizes: inverse_cubic` is short for its law.");
     s.field("density", &Settings::density).unit("kg/m^3").above(0).doc("Mass per volume of a particle.");
     s.field("translate", &Settings::translate).unit("m").doc("Where the emitter is moved to; keyframes make it move.");
     s.field("rotate", &Settings::rotate).unit("rad").doc("Rotation about the world's x, then y, then z axis.");
@@ -174,6 +194,7 @@ class Emitter final : public Behavior {
       if (v.input.value.empty() == !v.shape.has_value()) return "give either 'input' or 'shape'";
       if (v.shape && v.shape->kind == ShapeKind::plane) return "a plane is endless and cannot emit; use a rectangle";
       if (v.radius[1] < v.radius[0]) return "'radius' gives the smallest first";
+      if (std::string wrong = check_sizes(v.sizes, v.radius[0], v.radius[1]); !wrong.empty()) return wrong;
       if (v.count == 0 && v.rate == Parameter<double>(0.0)) return "give 'count', 'rate' or both";
       return "";
     });

@@ -2,6 +2,7 @@
 
 #include "phenomena/common/give_force.h"
 #include "phenomena/common/mask.h"
+#include "phenomena/common/vector_source.h"
 
 namespace aegir {
 namespace {
@@ -15,7 +16,7 @@ struct ForceFieldSettings : MaskSettings {
   Parameter<double> scale = 1.0;
 };
 
-using Field = std::shared_ptr<const VolumeField>;
+using Field = std::shared_ptr<const VectorSource>;
 
 class FieldForce final : public Force {
  public:
@@ -55,11 +56,12 @@ class ForceField final : public Behavior {
     return {
         "force_field", Category::force, "Force field", "Pushes with the vectors of an OpenVDB volume.",
         "`a = scale · f(x)` per mass, or `scale · f(x) / ρ` per volume (N/m³), f being interpolated linearly between "
-        "samples, staggered or not, and its background outside.\n\nThe volume stays the same for the whole run; "
-        "`scale` may be keyframed."};
+        "samples, staggered or not, and its background outside.\n\nOne file stays the same for the whole run. A file "
+        "name with a frame pattern is a sequence, linear in time between frames and held before the first and after "
+        "the last; two frames are in memory. `scale` may be keyframed."};
   }
   static void describe(Schema<Settings>& s) {
-    s.field("file", &Settings::file).required().doc("OpenVDB file.");
+    s.field("file", &Settings::file).required().doc("OpenVDB file, or one per frame: `wind.$F4.vdb`, `%04d`, `####`.");
     s.field("volume", &Settings::volume).doc("Name of the vector volume; the only one of the file if not given.");
     s.field("per", &Settings::per)
         .choices({{"mass", ForcePer::mass, "An acceleration, m/s²."},
@@ -71,12 +73,10 @@ class ForceField final : public Behavior {
   explicit ForceField(Scoped<Settings> s) : settings_(std::move(s)) {}
 
   Status create_actions(Builder& build) override {
+    VectorSources sources(build, "a force field");
     const auto make = [&](Object&, const Settings& s) -> MadeForce {
-      auto field = read_field(build, s.file, s.volume);
+      auto field = sources.open(s.file, s.volume);
       if (!field) return field.error();
-      if (!(*field)->is_vector())
-        return usage_error(s.file.where, "'{}' of '{}' is no vector volume; a force field needs one", (*field)->name(),
-                           s.file.text);
       return make_force<FieldForce>(build.path(), std::move(*field), s);
     };
     return give_force(build, settings_, make, [](const Settings& s) { return s.file; });

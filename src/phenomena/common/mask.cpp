@@ -5,16 +5,18 @@
 
 #include "domain/particles/particle_system.h"
 #include "phenomena/common/derived_channels.h"
+#include "phenomena/common/vector_source.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/model/object.h"
 #include "pipeline/schema/sections.h"
 
 namespace aegir {
 
-Result<std::shared_ptr<const VolumeField>> read_field(Builder& build, const FilePath& file, const std::string& volume) {
-  auto field = VolumeField::read(file.resolved, volume,
-                                 {.up = build.scene().up == UpAxis::z ? VolumeImport::z : VolumeImport::y,
-                                  .metres_per_unit = build.scene().metres_per_unit});
+Result<std::shared_ptr<const VolumeField>> read_field(const Scene& scene, const FilePath& file,
+                                                      const std::string& volume) {
+  auto field = VolumeField::read(
+      file.resolved, volume,
+      {.up = scene.up == UpAxis::z ? VolumeImport::z : VolumeImport::y, .metres_per_unit = scene.metres_per_unit});
   if (field) return field;
   Error error = field.error();
   if (error.where.file.empty()) error.where = file.where;
@@ -45,7 +47,11 @@ Result<Mask> Mask::create(Builder& build, const MaskSettings& settings, Object& 
   const FilePath& file = settings.mask_file.empty() ? otherwise : settings.mask_file;
   if (file.empty())
     return usage_error({}, "'mask_volume' names '{}', but no file: give 'mask_file'", settings.mask_volume);
-  auto volume = read_field(build, file, settings.mask_volume);
+  if (is_sequence(file))
+    return usage_error(file.where,
+                       "a mask stays the same for the whole run, but '{}' is a sequence; give one file as 'mask_file'",
+                       file.text);
+  auto volume = read_field(build.scene(), file, settings.mask_volume);
   if (!volume) return volume.error();
   if ((*volume)->is_vector())
     return usage_error(file.where, "the mask '{}' of '{}' is a vector volume; it should be a scalar one",

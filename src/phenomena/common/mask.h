@@ -30,6 +30,7 @@ namespace aegir {
 
 class Builder;
 class Object;
+struct Scene;
 
 /// What a user says about a mask; all of it multiplies.
 struct MaskSettings {
@@ -104,7 +105,8 @@ class Mask {
 std::unique_ptr<Force> masked(std::unique_ptr<Force> force, Mask mask);
 
 /// Reads a volume in the scene's units; errors carry the place of the file's name in the setup.
-Result<std::shared_ptr<const VolumeField>> read_field(Builder& build, const FilePath& file, const std::string& volume);
+Result<std::shared_ptr<const VolumeField>> read_field(const Scene& scene, const FilePath& file,
+                                                      const std::string& volume);
 
 /// Whether forces on an Object can read an attribute: a number of its particles, carried or worked out.
 bool has_attribute(Object& object, const std::string& name);
