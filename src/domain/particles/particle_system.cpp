@@ -27,6 +27,25 @@ void put(std::byte* plane, Scalar scalar, std::size_t i, double value) {
   }
 }
 
+/// The channel's scalar as a double.
+double get(const std::byte* plane, Scalar scalar, std::size_t i) {
+  const auto as = [&]<class T>(T v) {
+    std::memcpy(&v, plane + i * sizeof(T), sizeof(T));
+    return static_cast<double>(v);
+  };
+  switch (scalar) {
+    case Scalar::f32:
+      return as(0.0f);
+    case Scalar::f64:
+      return as(0.0);
+    case Scalar::i32:
+      return as(std::int32_t{0});
+    case Scalar::i64:
+      break;
+  }
+  return as(std::int64_t{0});
+}
+
 }  // namespace
 
 void ParticleBatch::set(std::string_view channel, std::size_t i, double value) {
@@ -93,6 +112,15 @@ ParticleBatch ParticleSystem::batch(std::size_t count) const {
     for (int p = 0; p < s.info.components; ++p) column.planes.emplace_back(count, s.info.background[p]);
   }
   return b;
+}
+
+void ParticleSystem::copy_to(ParticleBatch& batch, std::size_t slot, std::size_t from) const {
+  AEGIR_CHECK(from < size(), "only local particles are copied");
+  for (ParticleBatch::Column& column : batch.columns) {
+    const ParticleStore& s = store(column.info.name);
+    for (std::size_t p = 0; p < column.planes.size(); ++p)
+      column.planes[p][slot] = get(s.planes[p].data(), s.info.scalar, from);
+  }
 }
 
 void ParticleSystem::add(const ParticleBatch& batch) {

@@ -112,6 +112,8 @@ class ParticleSystem {
 
   /// An empty batch with this system's channels.
   ParticleBatch batch(std::size_t count) const;
+  /// Copies the channels of a local particle, by its place in memory, to a newcomer; not its position and id.
+  void copy_to(ParticleBatch& batch, std::size_t slot, std::size_t from) const;
   /// Takes new particles in, from any rank for any place; they appear with the next rebucket().
   void add(const ParticleBatch& batch);
   /// Puts every particle into the bucket it now lies in, on the rank that owns it; drops those marked for removal.

@@ -73,7 +73,10 @@ ParticleObject::ParticleObject(std::string path, double spacing, const Partition
 }
 
 ObjectAudit ParticleObject::audit(Exec& exec) {
-  const ObjectAudit a = audit_particles(exec, particles_, forces_);
+  ObjectAudit a = audit_particles(exec, particles_, forces_);
+  for (const auto& [name, value] : figures_) a.more.emplace_back(name, *value);
+  for (const auto& [name, mass] : added_) a.added.emplace_back(name, *mass);
+  for (const auto& [name, mass] : removed_by_) a.removed.emplace_back(name, *mass);
   max_speed_ = a.max_speed;
   return a;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,12 @@ class ParticleObject final : public Object, public ForceTarget {
 
   void add_force(std::unique_ptr<Force> force) override;
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
+  const std::vector<const Collider*>& colliders() const { return colliders_; }
+  /// Names a number that an Operator wants in the statistics; `value` outlives the Object's steps.
+  void book_figure(const char* name, const double& value) { figures_.emplace_back(name, &value); }
+  /// Names what adds particles or takes them away, and where their mass is counted; told in the statistics.
+  void book_added(std::string name, const double& mass) { added_.emplace_back(std::move(name), &mass); }
+  void book_removed(std::string name, const double& mass) { removed_by_.emplace_back(std::move(name), &mass); }
   /// Announces particles that will certainly exist, for the forecast of memory.
   void expect(double count) { expected_ += count; }
   /// Gives out `count` ids that were never used; every rank asks for the same number.
@@ -52,6 +59,8 @@ class ParticleObject final : public Object, public ForceTarget {
   ParticleSystem particles_;
   std::vector<std::unique_ptr<Force>> forces_;
   std::vector<const Collider*> colliders_;
+  std::vector<std::pair<const char*, const double*>> figures_;
+  std::vector<std::pair<std::string, const double*>> added_, removed_by_;
   std::int64_t next_id_ = 0;
   double max_speed_ = 0;
   double expected_ = 0;
