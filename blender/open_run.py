@@ -240,12 +240,15 @@ class Run:
                                 sand(entry["name"]) if matte else material(entry["name"], (0.72, 0.9, 0.97), 0.02, True))
             if matte:
                 nodes_modifier(thing, False, True, None)
+        # Surfaces that were made afterwards may have names of their own; then they are taken to be of everything.
+        named = any(entry["name"] in surfaced for entry in scene["points"])
         for entry in scene["points"]:
-            if (entry["name"] in surfaced or a.surfaces) and not a.points:
+            if (entry["name"] in surfaced or (surfaced and not named)) and not a.points:
                 continue
             thing = self.follow(entry["name"] + " points", lambda f, e=entry: self.exported(e["name"], "points", f), None)
             name, matte = entry["name"] + " points", entry.get("look") == "matte"
-            nodes_modifier(thing, True, matte, sand(name) if matte else material(name, (0.15, 0.4, 0.8), 0.25))
+            nodes_modifier(thing, True, matte, sand(name) if matte else
+                           material(name, (0.72, 0.9, 0.97), 0.02, True) if surfaced else material(name, (0.15, 0.4, 0.8), 0.25))
         for entry in scene["colliders"]:
             self.follow(entry["name"], lambda f, e=entry: self.exported(e["name"], "collider", f),
                         material(entry["name"], (0.35, 0.3, 0.27), 0.7))

@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -155,6 +156,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   /// Fails, with a remedy, for an attribute that the Object does not declare.
   Status check_attributes(const std::map<std::string, double>& attributes) const;
   SeedSettings seeding() const;
+  /// Gives out `count` ids that were never used; every rank asks for the same number.
+  std::int64_t take_ids(std::int64_t count) { return std::exchange(next_id_, next_id_ + count); }
   /// Whether a place is inside a solid or beyond the limits.
   bool obstructed(const Vec3d& x) const;
   /// Tasks that pour or drain in one stage take turns: the names of those before, to which `name` is added.
