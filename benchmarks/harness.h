@@ -95,7 +95,9 @@ void register_solver(Registry& registry);
 void register_transfer(Registry& registry);
 void register_liquid(Registry& registry);
 void register_sand(Registry& registry);
+void register_droplets(Registry& registry);
 void register_surfacing(Registry& registry);
 void register_preview(Registry& registry);
+void register_ax(Registry& registry);
 
 }  // namespace aegir::bench

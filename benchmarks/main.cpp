@@ -64,8 +64,10 @@ int run(const Options& o) {
   register_transfer(registry);
   register_liquid(registry);
   register_sand(registry);
+  register_droplets(registry);
   register_surfacing(registry);
   register_preview(registry);
+  register_ax(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

@@ -3,6 +3,7 @@
 #include "phenomena/common/cached_object.h"
 #include "phenomena/common/collider.h"
 #include "phenomena/common/emitter.h"
+#include "phenomena/common/expression.h"
 #include "phenomena/common/force_field.h"
 #include "phenomena/common/forces.h"
 #include "phenomena/common/hybrid_object.h"
@@ -28,6 +29,7 @@ void register_common(Catalog& catalog) {
   register_emitter(catalog);
   register_collider(catalog);
   register_lifespan(catalog);
+  register_expression(catalog);
   register_cached_object(catalog);
   register_points_output(catalog);
   register_volumes_output(catalog);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "pipeline/model/action.h"
+#include "pipeline/model/in_order.h"
 
 namespace aegir {
 namespace {
@@ -205,6 +207,7 @@ struct Leaf {
   const SetupNode* node;
   bool output;
   std::string off;
+  int turn = 0;  // of those that are built in the order written, from 1; all others 0
 };
 
 void collect(const SetupNode& node, bool output, const std::string& off, std::vector<Leaf>& leaves) {
@@ -212,7 +215,10 @@ void collect(const SetupNode& node, bool output, const std::string& off, std::ve
                              : node.enabled  ? ""
                              : node.behavior ? "disabled"
                                              : "group '" + node.path + "' is disabled";
-  if (node.behavior) leaves.push_back({&node, output, reason});
+  if (node.behavior) {
+    const bool in_order = dynamic_cast<const InOrder*>(node.behavior.get()) != nullptr;
+    leaves.push_back({&node, output, reason, in_order ? 1 + static_cast<int>(leaves.size()) : 0});
+  }
   for (const SetupNode& c : node.children) collect(c, output, reason, leaves);
 }
 
@@ -226,9 +232,9 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
   std::vector<Leaf> leaves;
   collect(impl->setup.root, false, "", leaves);
   for (const SetupNode& o : impl->setup.outputs) collect(o, true, "", leaves);
-  // Order in the file never matters: everything is built by path.
+  // Order in the file does not matter, except to what is built in order: all else is built by path.
   std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) {
-    return std::pair(a.output, a.node->path) < std::pair(b.output, b.node->path);
+    return std::tie(a.turn, a.output, a.node->path) < std::tie(b.turn, b.output, b.node->path);
   });
   for (const Leaf& l : leaves) impl->behaviors.push_back({l.node->type, l.node->path, l.node->where, l.off});
 
