@@ -199,7 +199,7 @@ def node_mistakes():
         Case("capital", nodes("- Gravity: g"), "did you mean 'gravity'?", "3:3"),
         Case("two types", nodes("- gravity: g\n  particles: w"), "this node has two types", "4:3"),
         Case("group and type", nodes("- group: g\n  gravity: w"), "this node has two types", "4:3"),
-        Case("droplets are to come", nodes("- droplets: w"), "is not part of this version yet", "3:3"),
+        Case("previews during a run are to come", nodes("- preview: w"), "is not part of this version yet", "3:3"),
         Case("report is to come", nodes("- particles: p") + "outputs:\n- report: s\n", "is not part of this version yet", "5:3"),
         Case("output in setup", nodes("- points: p"), "belongs in 'outputs', not in 'setup'", "3:3"),
         Case("force in outputs", nodes("- particles: p") + "outputs:\n- gravity: g\n", "belongs in 'setup', not in 'outputs'", "5:3"),
@@ -303,10 +303,19 @@ def ranges_and_types():
         Case("gravity as number", node("gravity", "acceleration: 9.81"), "three numbers", "4:17"),
         Case("gravity in m/s", node("gravity", "acceleration: [0, -9.81 m/s, 0]"), "an acceleration (m/s^2) is expected", "4:21"),
         Case("gravity misspelt", node("gravity", "aceleration: [0, 0, 0]"), "did you mean 'acceleration'?", "4:3"),
-        Case("law unknown", node("air_drag", "law: cubic"), "should be one of sphere, stokes, newton", "4:8"),
+        Case("law unknown", node("air_drag", "law: cubic"), "should be one of sphere, stokes, newton, scaled_newton, scaled_stokes", "4:8"),
         Case("law misspelt", node("air_drag", "law: stoks"), "did you mean 'stokes'?", "4:8"),
         Case("air density negative", node("air_drag", "air_density: -1"), "must be at least 0", "4:16"),
         Case("viscosity in kg", node("air_drag", "air_viscosity: 1 kg"), "a viscosity (Pa s) is expected", "4:18"),
+        Case("surface tension zero", node("droplet_collisions", "surface_tension: 0"), "must be above 0", "4:20"),
+        Case("surface tension keyed to zero", node("droplet_collisions", "surface_tension: {keys: {1: 0.07, 9: 0}}"), "must be above 0", "4:40"),
+        Case("droplet radii the wrong way round", node("droplet_collisions", "smallest_radius: 2 mm\n  largest_radius: 1 mm"),
+             "'largest_radius' is below 'smallest_radius'", "3:3"),
+        Case("smallest radius zero", node("droplet_collisions", "smallest_radius: 0"), "must be above 0", "4:20"),
+        Case("satellites beyond", node("droplet_collisions", "most_satellites: 33"), "must be at most 32", "4:20"),
+        Case("droplet delay negative", node("droplet_collisions", "delay: -1"), "must be at least 0", "4:10"),
+        Case("droplet neighbourhood", node("droplet_collisions", "neighbourhood: overlp"), "did you mean 'overlap'?", "4:18"),
+        Case("emitter radius zero", node("emitter", "shape: {kind: sphere}\n  count: 1\n  radius: [0, 1 mm]"), "must be above 0", "6:12"),
         Case("drag scale negative", node("wind_drag", "scale: -1"), "must be at least 0", "4:10"),
         Case("wind in newtons", node("wind_drag", "velocity: [1 N, 0, 0]"), "a speed (m/s) is expected", "4:14"),
         Case("still air has no velocity", node("air_drag", "velocity: [1, 0, 0]"), "is not a parameter of 'air_drag'", "4:3"),
@@ -333,6 +342,48 @@ def ranges_and_types():
         Case("unit celsius", particles("voxel_size: 20 degC"), "kelvin", "4:15"),
         Case("unit exponent", particles("voxel_size: 1 m^99"), "exponent", "4:15"),
         Case("unit without number", particles("voxel_size: cm"), "is not a number", "4:15"),
+    ]
+
+
+def air_and_sizes():
+    """Sizes, noise and moving air: what they say is at 7:3 of an emitter, at 4:3 or 5:3 of a force."""
+    wind = lambda rest: nodes("- particles: p\n- wind_drag: w\n  " + rest)
+    frames = {"w.0001.vdb": "x", "w.0002.vdb": "x", "w.0004.vdb": "x"}
+    return [
+        Case("sizes unknown", emitter("sizes: bell"), "should be one of uniform, inverse_cubic, log_normal, rosin_rammler", "7:10"),
+        Case("sizes misspelt law", emitter("sizes: {law: inverse_cubc}"), "did you mean 'inverse_cubic'?", "7:16"),
+        Case("sizes misspelt key", emitter("sizes: {lw: uniform}"), "did you mean 'law'?", "7:11"),
+        Case("sizes list", emitter("sizes: [1, 2]"), "", "7:10"),
+        Case("median zero", emitter("sizes: {law: log_normal, median: 0}"), "must be above 0", "7:36"),
+        Case("median in seconds", emitter("sizes: {law: log_normal, median: 1 s}"), "a length (m) is expected", "7:36"),
+        Case("median outside", emitter("radius: [1 mm, 2 mm]\n  sizes: {law: log_normal, median: 3 mm}"), "should lie between the radii", "4:3"),
+        Case("median of a law without", emitter("radius: [1 mm, 2 mm]\n  sizes: {law: inverse_cubic, median: 1.5 mm}"), "belongs to the laws log_normal and rosin_rammler", "4:3"),
+        Case("sizes spread zero", emitter("sizes: {law: log_normal, spread: 0}"), "must be at least 0.01", "7:36"),
+        Case("sizes spread NaN", emitter("sizes: {law: log_normal, spread: .nan}"), "is not a number", "7:36"),
+        Case("sizes exponent negative", emitter("sizes: {law: rosin_rammler, exponent: -1}"), "must be at least 0.5", "7:41"),
+        Case("sizes exponent huge", emitter("sizes: {law: rosin_rammler, exponent: 21}"), "must be at most 20", "7:41"),
+        Case("sizes animated", emitter("sizes: {law: log_normal, spread: {keys: {1: 1, 2: 2}}}"), "cannot be animated", "7:36"),
+        Case("noise negative", emitter("noise: -1"), "must be at least 0", "7:10"),
+        Case("noise size zero", emitter("noise: {speed: 1, size: 0}"), "must be at least", "7:27"),
+        Case("noise octaves none", emitter("noise: {octaves: 0}"), "must be at least 1", "7:20"),
+        Case("noise octaves many", emitter("noise: {octaves: 4}"), "must be at most 3", "7:20"),
+        Case("noise octaves in parts", emitter("noise: {octaves: 1.5}"), "whole number", "7:20"),
+        Case("noise misspelt", emitter("noise: {sped: 1}"), "did you mean 'speed'?", "7:11"),
+        Case("turbulence in metres", wind("turbulence: 2 m"), "a speed (m/s) is expected", "5:15"),
+        Case("turbulence lifetime negative", wind("turbulence: {lifetime: -1 s}"), "must be at least 0", "5:26"),
+        Case("turbulence keyed negative", wind("turbulence: {speed: {keys: {1: 0, 5: -1}}}"), "must be at least 0", "5:40"),
+        Case("turbulence seed", wind("turbulence: {seed: 1.5}"), "whole number", "5:22"),
+        Case("turbulence of still air", node("air_drag", "turbulence: 1"), "is not a parameter of 'air_drag'", "4:3"),
+        Case("alpha newton negative", node("air_drag", "alpha_newton: -1e-4"), "must be at least 0", "4:17"),
+        Case("alpha newton with unit", node("air_drag", "alpha_newton: 1 m^2/s"), "", "4:17"),
+        Case("alpha stokes in metres", node("air_drag", "alpha_stokes: 1 m"), "is expected", "4:17"),
+        Case("alpha stokes negative", node("wind_drag", "alpha_stokes: -1"), "must be at least 0", "4:17"),
+        Case("wind frames none", wind("velocity_file: w.$F4.vdb"), "no file matches 'w.$F4.vdb'", "5:18"),
+        Case("wind frames folder", wind("velocity_file: no/w.$F4.vdb"), "cannot list", "5:18"),
+        Case("wind frame missing", wind("velocity_file: w.$F4.vdb"), "'w.0003.vdb' is missing: there are frames 1 to 4", "5:18", frames),
+        Case("wind frame is junk", wind("velocity_file: w.$F4.vdb"), "w.0001.vdb", "5:18", {"w.0001.vdb": "x", "w.0002.vdb": "x"}),
+        Case("force frame missing", nodes("- particles: p\n- force_field: f\n  file: w.%04d.vdb"), "'w.0003.vdb' is missing", "5:9", frames),
+        Case("mask of a sequence", nodes("- particles: p\n- gravity: g\n  mask_file: w.$F4.vdb"), "a mask stays the same", "5:14", frames),
     ]
 
 
@@ -628,6 +679,42 @@ def sands():
     ]
 
 
+def expressions():
+    code = lambda text, rest="": nodes("- particles: p\n- expression: e\n  code: " + text + rest)  # the snippet starts at 5:9
+    block = lambda *lines: code("|\n" + "".join(f"    {line}\n" for line in lines))            # … or at 6:5
+    return [
+        Case("no code", nodes("- particles: p\n- expression: e"), "give one of 'code' and 'file'", "4:3"),
+        Case("code and file", code("f@a = 1;", "\n  file: a.ax"), "give one of 'code' and 'file'", "4:3"),
+        Case("unknown function", code("f@a = nothing(1);"), "", "5:15"),
+        Case("unknown function in a block", block("f@a = 1;", "  f@b = nothing(1);"), "", "7:13"),
+        Case("unknown variable", code("f@a = $wind;"), "there is no variable '$wind'", "5:15"),
+        Case("no semicolon", block("f@a = 1", "f@b = 2;"), "", "7:5"),
+        Case("two types of an attribute", block("f@a = 1;", "v@a = 2;"), "", "7:5"),
+        Case("deep brackets", code("f@a = " + "(" * 5000 + "1" + ")" * 5000 + ";"), "", "5:"),
+        Case("endless operators", code("f@a = 1" + " + 1" * 50000 + ";"), "", "5:"),
+        Case("moves sorted particles", code("v@P += 1;", "\n  stage: after_solve"), "@P cannot be changed at 'after_solve'", "5:10"),
+        Case("deletes sorted particles", code("deletepoint();", "\n  stage: after_forces"), "deletepoint() cannot be used at 'after_forces'", "5:9"),
+        Case("neighbours after the move", code("i@n = neighbourcount(1);"), "neighbours are known at", "5:15"),
+        Case("averages what it writes", code("f@age = neighbouraverage('age', 1);".replace("'", '"'), "\n  stage: after_solve"), "'age' is averaged", "5:17"),
+        Case("nothing to sample", code('f@a = sample("p", "v", @P);'), "there is no channel 'v' of an Object 'p' to sample", "5:15"),
+        Case("stage that is none", code("f@a = 1;", "\n  stage: after_lunch"), "should be one of", "6:10"),
+        Case("stage that is not for users", code("f@a = 1;", "\n  stage: collide"), "should be one of", "6:10"),
+        Case("over, overridden", code("f@a = 1;", "\n  overrides: {p: {over: voxels}}"), "'over' cannot be overridden for 'p'", "4:3"),
+        Case("over surfaces", code("f@a = 1;", "\n  over: surfaces"), "should be one of", "6:9"),
+        Case("objects that are none", code("f@a = 1;", "\n  objects: [q]"), "there is no Object 'q' with particles", "6:12"),
+        Case("variable of the run", code("f@a = 1;", "\n  variables: {time: 3}"), "$time is given by the run", "4:3"),
+        Case("variable with a blank", code("f@a = 1;", "\n  variables: {a b: 3}"), "cannot be written as $name", "4:3"),
+        Case("variable twice", code("f@a = 1;", "\n  variables: {a: 3}\n  vectors: {a: [1, 2, 3]}"), "is in 'variables' and in 'vectors'", "4:3"),
+        Case("variable that is text", code("f@a = 1;", "\n  variables: {a: big}"), "is not a number", "6:18"),
+        Case("vector of two", code("f@a = 1;", "\n  vectors: {a: [1, 2]}"), "three numbers", "6:16"),
+        Case("no turns", code("f@a = 1;", "\n  loop_limit: 0"), "must be at least 1", "6:15"),
+        Case("file that is not there", nodes("- particles: p\n- expression: e\n  file: gone.ax"), "cannot be read", "5:9"),
+        Case("mistake in a file", nodes("- particles: p\n- expression: e\n  file: a.ax"), "", "a.ax:2:7", {"a.ax": "f@a = 1;\nf@b = nothing(1);\n"}),
+        Case("file of noise", nodes("- particles: p\n- expression: e\n  file: a.ax"), "", "a.ax:1:", {"a.ax": "@@@ \x01 {{{"}),
+        Case("two expressions, two types", nodes("- particles: p\n- expression: a\n  code: f@x = 1;\n- expression: b\n  code: v@x = 1;"), "", "7:"),
+    ]
+
+
 def command_line():
     ok = "aegir: 1\nexpose: {voxel: 10 cm}\ninputs: {m: {file: m.ply}, n: n.ply}\nsetup:\n- particles: p\n  voxel_size: ${voxel}\n- group: g\n  behaviors:\n  - gravity: down\n"
     wrong = [  # --set, message
@@ -647,6 +734,6 @@ def command_line():
 
 
 def all_cases():
-    groups = [whole_files, yaml_mistakes, bytes_and_letters, hostile, node_mistakes, wrong_numbers, ranges_and_types, shapes, animation, timelines,
-              references, includes, meshes, liquids, sands, command_line]
+    groups = [whole_files, yaml_mistakes, bytes_and_letters, hostile, node_mistakes, wrong_numbers, ranges_and_types, air_and_sizes, shapes, animation, timelines,
+              references, includes, meshes, liquids, sands, expressions, command_line]
     return [case for group in groups for case in group()]

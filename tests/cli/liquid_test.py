@@ -90,7 +90,11 @@ def write_tank(test, last=7):
     return test.write("tank.yaml", TANK % {"last": last})
 
 
-class SameBits(support.AegirTest):
+class SameBits(support.SameBits, support.AegirTest):
+    LAST_FRAME_OF_PART = [(3, 4), (2, 5), (0, 6)]
+    ENDINGS = [(signal.SIGKILL, 2), (signal.SIGTERM, 3), (signal.SIGTERM, 5)]
+    FRAME_FILE = "lively/water/water.volumes.{frame:04d}.vdb"
+
     def setUp(self):
         super().setUp()
         self.setup_file = write_tank(self)
@@ -116,43 +120,6 @@ class SameBits(support.AegirTest):
         first = self.aegir("info", self.reference / "smooth/oil/oil.volumes.0001.vdb").stdout
         for grid in ("surface", "solid"):  # it rests, and nothing has been solved yet
             self.assertRegex(first, rf"grid +{grid}: .* [1-9]\d* active voxels")
-
-    def test_threads(self):
-        for threads in [2, 7]:
-            with self.subTest(threads=threads):
-                out = self.folder / f"threads{threads}"
-                self.run_setup(self.setup_file, "--threads", threads, out=out)
-                self.assert_same_run(self.reference, out)
-
-    @unittest.skipUnless(support.has_mpirun(), "mpirun is not there")
-    def test_ranks(self):
-        for ranks, threads in [(1, 2), (2, 1), (4, 1)]:
-            with self.subTest(ranks=ranks):
-                out = self.folder / f"ranks{ranks}"
-                self.run_setup(self.setup_file, "--threads", threads, out=out, ranks=ranks)
-                self.assert_same_run(self.reference, out)
-                self.assert_tidy(out)
-
-    def test_resumed_on_other_threads_and_ranks(self):
-        self.run_setup(self.setup_file, "--frames", "1:2", "--threads", 2)
-        chain = [(3, 4), (2, 5), (0, 6)] if support.has_mpirun() else [(0, 6)]
-        for ranks, last in chain:
-            self.run_setup(self.setup_file, "--resume", "--frames", f"1:{last}", "--threads", 1, ranks=ranks)
-        self.run_setup(self.setup_file, "--resume", "--threads", 7)
-        self.assert_same_run(self.reference, self.out)
-        self.assert_tidy(self.out)
-
-    def test_killed_and_stopped(self):
-        """SIGKILL goes on from the last checkpoint, SIGTERM in the middle of a frame."""
-        for ending, frame in [(signal.SIGKILL, 2), (signal.SIGTERM, 3), (signal.SIGTERM, 5)]:
-            process = self.start(self.setup_file, "--resume", "--threads", 1, "--checkpoint-every", 1)
-            self.wait_until(process, lambda: (self.out / f"lively/water/water.volumes.{frame:04d}.vdb").exists(), f"frame {frame}")
-            process.send_signal(ending)
-            process.communicate(timeout=support.PATIENCE)
-            self.assertNotEqual(process.returncode, 0)
-        self.run_setup(self.setup_file, "--resume")
-        self.assert_same_run(self.reference, self.out)
-        self.assert_tidy(self.out)
 
 
 class Inputs(support.AegirTest):

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """Law: sand's run gives the same bits for any number of threads and ranks, and after it was killed or stopped."""
-import signal
-import unittest
 
 import support
 
@@ -68,7 +66,9 @@ def write_column(test, last=9):
     return test.write("column.yaml", COLUMN % {"last": last})
 
 
-class SameBits(support.AegirTest):
+class SameBits(support.SameBits, support.AegirTest):
+    FRAME_FILE = "damp/dune/dune.volumes.{frame:04d}.vdb"
+
     def setUp(self):
         super().setUp()
         self.setup_file = write_column(self)
@@ -92,44 +92,6 @@ class SameBits(support.AegirTest):
         self.assertEqual(len(self.frames(self.reference)), 6 * 9)
         hashes = self.hashes(self.reference)
         self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
-
-    def test_threads(self):
-        for threads in [2, 7]:
-            with self.subTest(threads=threads):
-                out = self.folder / f"threads{threads}"
-                self.run_setup(self.setup_file, "--threads", threads, out=out)
-                self.assert_same_run(self.reference, out)
-
-    @unittest.skipUnless(support.has_mpirun(), "mpirun is not there")
-    def test_ranks(self):
-        for ranks, threads in [(1, 2), (2, 1), (4, 1)]:
-            with self.subTest(ranks=ranks):
-                out = self.folder / f"ranks{ranks}"
-                self.run_setup(self.setup_file, "--threads", threads, out=out, ranks=ranks)
-                self.assert_same_run(self.reference, out)
-                self.assert_tidy(out)
-
-    def test_resumed_on_other_threads_and_ranks(self):
-        """What friction starts from, the stress of the substep before, is kept."""
-        self.run_setup(self.setup_file, "--frames", "1:2", "--threads", 2)
-        chain = [(3, 4), (2, 6), (0, 7)] if support.has_mpirun() else [(0, 5)]
-        for ranks, last in chain:
-            self.run_setup(self.setup_file, "--resume", "--frames", f"1:{last}", "--threads", 1, ranks=ranks)
-        self.run_setup(self.setup_file, "--resume", "--threads", 7)
-        self.assert_same_run(self.reference, self.out)
-        self.assert_tidy(self.out)
-
-    def test_killed_and_stopped(self):
-        """SIGKILL goes on from the last checkpoint, SIGTERM in the middle of a frame."""
-        for ending, frame in [(signal.SIGKILL, 2), (signal.SIGTERM, 4), (signal.SIGTERM, 6)]:
-            process = self.start(self.setup_file, "--resume", "--threads", 1, "--checkpoint-every", 1)
-            self.wait_until(process, lambda: (self.out / f"damp/dune/dune.volumes.{frame:04d}.vdb").exists(), f"frame {frame}")
-            process.send_signal(ending)
-            process.communicate(timeout=support.PATIENCE)
-            self.assertNotEqual(process.returncode, 0)
-        self.run_setup(self.setup_file, "--resume")
-        self.assert_same_run(self.reference, self.out)
-        self.assert_tidy(self.out)
 
 
 BOX = """aegir: 1

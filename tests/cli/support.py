@@ -156,6 +156,53 @@ class AegirTest(unittest.TestCase):
 
 # ---- meshes ----
 
+class SameBits:
+    """The law that a run gives the same bits for any number of threads and ranks, and after it was stopped or killed. A test class
+    that inherits it before AegirTest has, after setUp, `setup_file`, `reference` (its run on one thread), and says which file shows that a frame is there."""
+
+    LAST_FRAME_OF_PART = [(3, 4), (2, 6), (0, 7)]  # ranks that go on, and until where
+    ENDINGS = [(signal.SIGKILL, 2), (signal.SIGTERM, 4), (signal.SIGTERM, 6)]
+    FRAME_FILE = ""  # of a frame, with {frame:04d}
+
+    def test_threads(self):
+        for threads in [2, 7]:
+            with self.subTest(threads=threads):
+                out = self.folder / f"threads{threads}"
+                self.run_setup(self.setup_file, "--threads", threads, out=out)
+                self.assert_same_run(self.reference, out)
+
+    def test_ranks(self):
+        if not has_mpirun():
+            self.skipTest("mpirun is not there")
+        for ranks, threads in [(1, 2), (2, 1), (4, 1)]:
+            with self.subTest(ranks=ranks):
+                out = self.folder / f"ranks{ranks}"
+                self.run_setup(self.setup_file, "--threads", threads, out=out, ranks=ranks)
+                self.assert_same_run(self.reference, out)
+                self.assert_tidy(out)
+
+    def test_resumed_on_other_threads_and_ranks(self):
+        """What a substep starts from is kept."""
+        self.run_setup(self.setup_file, "--frames", "1:2", "--threads", 2)
+        for ranks, last in self.LAST_FRAME_OF_PART:
+            self.run_setup(self.setup_file, "--resume", "--frames", f"1:{last}", "--threads", 1, ranks=ranks if has_mpirun() else 0)
+        self.run_setup(self.setup_file, "--resume", "--threads", 7)
+        self.assert_same_run(self.reference, self.out)
+        self.assert_tidy(self.out)
+
+    def test_killed_and_stopped(self):
+        """SIGKILL goes on from the last checkpoint, SIGTERM in the middle of a frame."""
+        for ending, frame in self.ENDINGS:
+            process = self.start(self.setup_file, "--resume", "--threads", 1, "--checkpoint-every", 1)
+            self.wait_until(process, lambda: (self.out / self.FRAME_FILE.format(frame=frame)).exists(), f"frame {frame}")
+            process.send_signal(ending)
+            process.communicate(timeout=PATIENCE)
+            self.assertNotEqual(process.returncode, 0)
+        self.run_setup(self.setup_file, "--resume")
+        self.assert_same_run(self.reference, self.out)
+        self.assert_tidy(self.out)
+
+
 def ply(vertices, faces):
     """A binary PLY file of triangles or larger faces."""
     head = (f"ply\nformat binary_little_endian 1.0\nelement vertex {len(vertices)}\nproperty float x\nproperty float y\nproperty float z\n"
@@ -194,6 +241,7 @@ setup:
   - wind_drag: gust
     law: newton
     velocity: {keys: {1: [0, 0, 0], 4: [6 m/s, 0, 1 m/s], 8: [-2 m/s, 1 m/s, 0]}, interpolation: smooth}
+    turbulence: {speed: 2 m/s, size: 30 cm, lifetime: 0.1 s, octaves: 3}
   - collider: ground
     input: ground
     friction: 0.2
@@ -215,12 +263,14 @@ setup:
         velocity: [0, -4, 0]
         spread: 1
         radius: [0.3 mm, 3 mm]
+        sizes: {law: rosin_rammler, median: 2 mm}
       - emitter: hose
         shape: {kind: sphere, center: [-1, 0.6, 0], radius: 10 cm}
         from: surface
         rate: ${rate}
         velocity: {keys: {1: [6, 2, 0], %(last)d: [3, 5, 2]}}
         spread: 0.5
+        noise: {speed: 0.5 m/s, size: 20 cm}
         seed: 7
       - lifespan: evaporate
         span: 0.4 s

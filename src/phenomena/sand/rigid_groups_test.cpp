@@ -240,6 +240,38 @@ TEST(RigidGroups, AGroupThatIsHeldGoesWithAMovingFloor) {
   });
 }
 
+TEST(RigidGroups, AMeanNormalInEdgesAndCornersHoldsNothing) {
+  // In the edge between floor and wall, and in the corner of three, the normal is a mean of theirs: what slips along
+  // one of them would be stopped by it.
+  for (const Vec3f& normal : {normalized(Vec3f{-1, 1, 0}), normalized(Vec3f{-1, 1, -1})})
+    for (const bool slip : {true, false})
+      for (const bool plain : {false, true}) {
+        Block block;
+        Bed& bed = block.bed;
+        bed.move([](const Vec3d& x) { return x.y > 0 ? Vec3d{0.5, 0, -0.25} : Vec3d{}; });
+        const Motion before = bed.motion();
+        block.touch(true);
+        int corners = 0;
+        for (std::size_t n = 0; n < block.contacts.buckets.size(); ++n)
+          for (std::size_t i = 0; i < block.contacts.faces[n].size(); ++i) {
+            WallContact& c = block.contacts.faces[n][i];
+            const int x = bed.volume.topology().key(block.contacts.buckets[n]).coord.x * bucket_size + (c.cell >> 6);
+            if (x < 5) continue;  // the last row of the block
+            c.normal = normal, c.plain = plain, block.contacts.slip[n][i] = slip, ++corners;
+          }
+        ASSERT_GT(corners, 10);
+        rigid(bed, all_sand(bed), block.contacts);
+        const Motion after = bed.motion();
+        if (plain) {
+          EXPECT_LT(after.linear.x, 0.8 * before.linear.x) << "what the mean would do";
+        } else {
+          EXPECT_NEAR(after.linear.x, before.linear.x, 1e-3 * before.size);
+          EXPECT_NEAR(after.linear.z, before.linear.z, 1e-3 * before.size);
+          EXPECT_NEAR(after.linear.y, 0, 1e-3 * before.size);
+        }
+      }
+}
+
 TEST(RigidGroups, EnergyNeverRises) {
   for (std::uint64_t seed = 1; seed < 9; ++seed) {
     Block block;
