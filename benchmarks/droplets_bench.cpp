@@ -60,7 +60,7 @@ SprayRun run_jets(Exec& exec, int jets, bool collisions) {
         return found == kernels.end() ? 0.0 : found->second.seconds;
       };
       run.seconds += seconds, run.detection += of("meetings"), run.sorting += of("rebucket");
-      run.resolution += of("resolve droplets") + of("store droplets");
+      run.resolution += of("resolve droplets");
       run.droplet_steps += static_cast<double>(drops.particles), run.simulated += report->dt;
       run.droplets = static_cast<double>(drops.particles), run.pairs += met - met_before;
       ++run.steps;

@@ -12,18 +12,40 @@ namespace {
 
 constexpr int outcomes = 4;
 
-/// Both droplets of a meeting as one bucket's arrays hold them.
-struct BucketDroplets {
-  ParticleSpan<const Vec3f> place, velocity;
-  ParticleSpan<const float> radius, mass;
-  ParticleSpan<const std::int64_t> id;
-};
-
-Droplet droplet_at(const BucketDroplets& v, std::size_t i, const Vec3d& place) {
-  return {place, Vec3d(v.velocity[i]), static_cast<double>(v.radius[i]), static_cast<double>(v.mass[i])};
-}
-
 }  // namespace
+
+/// The channels that collisions read and change. A droplet is in one pair at most, so pairs may write at once.
+struct DropletCollisions::State {
+  explicit State(ParticleSystem& p)
+      : place(p.write(particle::position)),
+        velocity(p.write(particle::velocity)),
+        radius(p.write(particle::radius)),
+        mass(p.write(particle::mass)),
+        after(p.write(particle::collide_after)),
+        id(p.write(particle::id)) {}
+  ParticleWrite<Vec3f> place, velocity;
+  ParticleWrite<float> radius, mass, after;
+  ParticleWrite<std::int64_t> id;
+
+  template <class T>
+  static ParticleSpan<T> of(const ParticleWrite<T>& channel, int bucket) {
+    typename ParticleWrite<T>::View view;
+    channel.load(view, bucket);
+    return view.get();
+  }
+  Droplet droplet(int b, std::size_t i, const Vec3d& at) const {
+    return {at, Vec3d(of(velocity, b)[i]), static_cast<double>(of(radius, b)[i]), static_cast<double>(of(mass, b)[i])};
+  }
+  /// What becomes of a droplet; `at` is in the world.
+  void store(const Bucket& bucket, std::size_t i, const Droplet& d, const Vec3d& at, float calm_until) const {
+    const int b = bucket.index;
+    of(after, b).set(i, calm_until);
+    if (!(d.mass > 0)) return of(id, b).set(i, ~of(id, b)[i]);
+    of(place, b).set(i, Vec3f((at - bucket.origin()) / bucket.spacing()));
+    of(velocity, b).set(i, Vec3f(d.velocity));
+    of(radius, b).set(i, static_cast<float>(d.radius)), of(mass, b).set(i, static_cast<float>(d.mass));
+  }
+};
 
 /// What collisions of some buckets did. Counted by the droplet with the smaller id, so that no pair counts twice.
 struct DropletCollisions::Tally {
@@ -91,16 +113,17 @@ Status DropletCollisions::collide(StepContext& c) {
   Tally all;
   std::mutex mutex;
   Stopwatch watch;
-  // New states go to lists first: a partner in another bucket must be seen as it was.
-  resolved_.resize(satellites_.size());
+  State state(particles);
   parallel_for(0, satellites_.size(), 4, [&](std::size_t begin, std::size_t end) {
     Tally part;
-    for (std::size_t b = begin; b < end; ++b) resolve_bucket(c, now, static_cast<int>(b), part);
+    for (std::size_t b = begin; b < end; ++b) resolve_bucket(c, now, state, static_cast<int>(b), part);
     std::lock_guard lock(mutex);
     for (std::size_t o = 0; o < outcomes; ++o) all.count[o] += part.count[o];
     all.satellites += part.satellites, all.changed += part.changed, all.surface_energy.add(part.surface_energy);
   });
-  store_resolved(c);
+  for (const char* channel : {particle::position.name, particle::velocity.name, particle::radius.name,
+                              particle::mass.name, particle::collide_after.name, particle::id.name})
+    particles.store(channel).ghosts_valid = false;
   c.exec.profile.kernel("resolve droplets", watch.seconds(), 200 * found.pairs);
 
   std::int64_t sums[outcomes + 2] = {all.count[0], all.count[1],   all.count[2],
@@ -116,48 +139,51 @@ Status DropletCollisions::collide(StepContext& c) {
   return sums[outcomes + 1] > 0 ? particles.rebucket(c.exec) : Status();
 }
 
-/// Both sides of a meeting resolve it alike, from the droplet with the smaller id, and each keeps its own half; the one
-/// with the smaller id also makes the satellites.
-void DropletCollisions::resolve_bucket(const StepContext& c, const CollisionRules& now, int b, Tally& tally) {
+/// A pair is resolved from its droplet with the smaller id, which also makes the satellites. Where the other belongs to
+/// another rank, both do the same and each keeps its half.
+void DropletCollisions::resolve_bucket(const StepContext& c, const CollisionRules& now, const State& state, int b,
+                                       Tally& tally) {
   const ParticleSystem& particles = *object_.particles();
+  const Topology& topology = particles.topology();
   const double spacing = particles.spacing();
-  const auto places = particles.read(particle::position), velocities = particles.read(particle::velocity);
-  const auto radii = particles.read(particle::radius), masses = particles.read(particle::mass);
-  const auto ids = particles.read(particle::id);
-  const auto droplets_of = [&](int bucket) {
-    return BucketDroplets{places(bucket), velocities(bucket), radii(bucket), masses(bucket), ids(bucket)};
-  };
-  const BucketDroplets here = droplets_of(b);
+  const auto calm_until = static_cast<float>(c.time + s_.delay);
   auto& made = satellites_[static_cast<std::size_t>(b)];
-  auto& kept = resolved_[static_cast<std::size_t>(b)];
-  made.clear(), kept.clear();
+  made.clear();
   for (const Meeting& m : meetings_.of(b)) {
-    const BucketDroplets there = droplets_of(particles.topology().neighbours(b)[static_cast<std::size_t>(m.neighbour)]);
-    const Vec3f cells = (there.place[m.other] - here.place[m.droplet]) + neighbour_shift(m.neighbour);
-    const bool first = here.id[m.droplet] < m.other_id;
-    // The one with the smaller id is the origin; the other's place is the same number from both sides.
-    const Vec3d apart = Vec3d(first ? cells : -cells) * spacing;
+    const int there = topology.neighbours(b)[static_cast<std::size_t>(m.neighbour)];
+    const bool first = m.id < m.other_id, both = there < topology.local_count();
+    if (both && !first) continue;
+    // Bucket and index of the one with the smaller id, and of the other.
+    const int one = first ? b : there, two = first ? there : b;
+    const std::size_t i = first ? m.droplet : m.other, j = first ? m.other : m.droplet;
+    const Vec3f p = State::of(state.place, one)[i], q = State::of(state.place, two)[j];
+    const Vec3f cells = (q - p) + neighbour_shift(first ? m.neighbour : 26 - m.neighbour);
     const double moment = c.dt * std::clamp(static_cast<double>(m.closest), 0.0, 1.0);
-    Droplet a = first ? droplet_at(here, m.droplet, {}) : droplet_at(there, m.other, {});
-    Droplet z = first ? droplet_at(there, m.other, apart) : droplet_at(here, m.droplet, apart);
+    Droplet a = state.droplet(one, i, {}), z = state.droplet(two, j, Vec3d(cells) * spacing);
     a.position += a.velocity * moment, z.position += z.velocity * moment;
-    const Random draw(static_cast<std::uint64_t>(s_.seed),
-                      static_cast<std::uint64_t>(first ? here.id[m.droplet] : m.other_id), c.step,
-                      Purpose::droplet_collision);
+    const Random draw(static_cast<std::uint64_t>(s_.seed), static_cast<std::uint64_t>(std::min(m.id, m.other_id)),
+                      c.step, Purpose::droplet_collision);
     const Collision after = resolve(a, z, now, draw);
     if (after.skipped) continue;
-    const Vec3d origin = particles.world(b, here.place[m.droplet]) - (first ? Vec3d{} : apart);
-    const auto back = [&](const Droplet& d) { return origin + d.position - d.velocity * moment; };
-    const Droplet& mine = after.droplets[first ? 0 : 1];
-    kept.push_back({mine, m.droplet});
-    kept.back().droplet.position = reachable(particles.world(b, here.place[m.droplet]), back(mine));
-    tally.changed += !(mine.mass > 0);
+    const Vec3d origin = particles.world(one, p), other = particles.world(two, q);
+    const auto back = [&](const Droplet& d, const Vec3d& from) {
+      return reachable(from, origin + d.position - d.velocity * moment);
+    };
+    const Droplet &next = after.droplets[0], &next_other = after.droplets[1];
+    if (first || both) {
+      state.store({topology, one}, i, next, back(next, origin), calm_until);
+      tally.changed += !(next.mass > 0);
+    }
+    if (!first || both) {
+      state.store({topology, two}, j, next_other, back(next_other, other), calm_until);
+      tally.changed += !(next_other.mass > 0);
+    }
     if (!first) continue;
     ++tally.count[static_cast<std::size_t>(after.outcome)];
     tally.surface_energy.add(after.surface_energy_after - after.surface_energy_before);
     for (int k = 2; k < after.count; ++k) {
       made.push_back({after.droplets[static_cast<std::size_t>(k)], m.droplet});
-      made.back().droplet.position = reachable(origin, back(made.back().droplet));
+      made.back().droplet.position = back(made.back().droplet, origin);
       ++tally.satellites, ++tally.changed;
     }
   }
@@ -168,28 +194,6 @@ Vec3d DropletCollisions::reachable(const Vec3d& from, const Vec3d& to) const {
   for (const Collider* collider : object_.colliders())
     if (collider->in_reach(from, to, 1e-3 * object_.particles()->spacing())) return from;
   return to;
-}
-
-void DropletCollisions::store_resolved(StepContext& c) {
-  ParticleSystem& particles = *object_.particles();
-  const auto calm_until = static_cast<float>(c.time + s_.delay);
-  for_each_bucket(
-      c.exec, "store droplets", particles.topology(),
-      [&](const Bucket& bucket, auto& place, auto& velocity, auto& radius, auto& mass, auto& id, auto& after) {
-        for (const Result& r : resolved_[static_cast<std::size_t>(bucket.index)]) {
-          const std::size_t i = r.from;
-          after.set(i, calm_until);
-          if (!(r.droplet.mass > 0)) {
-            id.set(i, ~id[i]);
-            continue;
-          }
-          place.set(i, Vec3f((r.droplet.position - bucket.origin()) / bucket.spacing()));
-          velocity.set(i, Vec3f(r.droplet.velocity));
-          radius.set(i, static_cast<float>(r.droplet.radius)), mass.set(i, static_cast<float>(r.droplet.mass));
-        }
-      },
-      particles.write(particle::position), particles.write(particle::velocity), particles.write(particle::radius),
-      particles.write(particle::mass), particles.write(particle::id), particles.write(particle::collide_after));
 }
 
 /// Numbers them along the curve, bucket by bucket, and hands them to the Object with their parent's other attributes.
@@ -208,8 +212,8 @@ void DropletCollisions::add_satellites(StepContext& c) {
   const double calm_until = c.time + s_.delay;
   std::size_t slot = 0;
   for (std::size_t b = 0; b < satellites_.size(); ++b)
-    for (const Result& s : satellites_[b]) {
-      particles.copy_to(batch, slot, particles.first(static_cast<int>(b)) + s.from);
+    for (const Satellite& s : satellites_[b]) {
+      particles.copy_to(batch, slot, particles.first(static_cast<int>(b)) + s.parent);
       batch.position[slot] = s.droplet.position, batch.id[slot] = id++;
       batch.set(particle::velocity.name, slot, s.droplet.velocity);
       batch.set(particle::radius.name, slot, s.droplet.radius);

@@ -35,23 +35,24 @@ class DropletCollisions final : public Operator {
   Status collide(StepContext& context);
 
  private:
-  /// A droplet as it is after a collision, and the index in its bucket of the one it was or came from.
-  struct Result {
+  /// A droplet that a collision makes, and the index in its bucket of the one whose attributes it takes.
+  struct Satellite {
     Droplet droplet;
-    std::uint32_t from;
+    std::uint32_t parent;
   };
+  struct State;
   struct Tally;
 
   CollisionRules rules(const StepContext& context) const;
-  void resolve_bucket(const StepContext& context, const CollisionRules& rules, int bucket, Tally& tally);
+  void resolve_bucket(const StepContext& context, const CollisionRules& rules, const State& state, int bucket,
+                      Tally& tally);
   Vec3d reachable(const Vec3d& from, const Vec3d& to) const;
-  void store_resolved(StepContext& context);
   void add_satellites(StepContext& context);
 
   ParticleObject& object_;
   DropletCollisionSettings s_;
   Meetings meetings_;
-  std::vector<std::vector<Result>> resolved_, satellites_;  // per local bucket: those that met, and what is new
+  std::vector<std::vector<Satellite>> satellites_;  // per local bucket
   // Since the start of the run, for the statistics and checkpoints.
   double merged_ = 0, stretched_ = 0, reflexed_ = 0, bounced_ = 0, satellites_made_ = 0, surface_energy_ = 0;
   bool warned_ = false;

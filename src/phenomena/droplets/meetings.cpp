@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <tuple>
 
@@ -122,66 +123,97 @@ void Meetings::plant(Exec& exec, ParticleSystem& particles, const MeetingSetting
   });
 }
 
+/// Calls meet(leaf of a, k, leaf of b, j, approach, distance²) for the pairs of droplets of two buckets, or of one,
+/// that meet; b is neighbour n of a. Each leaf of a looks at `most` leaves of b at most; returns how many would look at
+/// more.
+template <class Meet>
+std::int64_t Meetings::for_each_pair(int a, int b, int n, int most, Meet&& meet) const {
+  const Vec3f shift = neighbour_shift(n);
+  if (trees_.empty(a) || trees_.empty(b) || !trees_.bounds(a).may_meet(trees_.bounds(b), shift)) return 0;
+  std::int64_t limited = 0;
+  std::uint8_t pairs[width * width];
+  const auto leaves = trees_.leaves(a);
+  for (std::uint32_t l = 0; l < leaves.size(); ++l) {
+    const SweptLeaf& mine = leaves[l];
+    int visited = 0;
+    trees_.visit(trees_.bounds(a, l), b, shift, a == b ? l : 0, [&](std::uint32_t leaf, const SweptLeaf& near) {
+      const int count = pairs_of(mine, near, trees_.bounds(b, leaf), shift, pairs);
+      for (int c = 0; c < count; ++c) {
+        const int k = pairs[c] >> 3, j = pairs[c] & 7;
+        if (a == b && leaf == l && j <= k) continue;  // itself, or seen from the other side
+        const float dx = (near.x[j] - mine.x[k]) + shift.x, dy = (near.y[j] - mine.y[k]) + shift.y,
+                    dz = (near.z[j] - mine.z[k]) + shift.z;
+        const Approach at = approach(dx, dy, dz, near.u[j] - mine.u[k], near.v[j] - mine.v[k], near.w[j] - mine.w[k],
+                                     near.radius[j] + mine.radius[k]);
+        if (at.contact <= 1.0f) meet(mine, k, near, j, at, dx * dx + dy * dy + dz * dz);
+      }
+      return ++visited < most;
+    });
+    limited += visited >= most;
+  }
+  return limited;
+}
+
+/// Every pair of buckets is searched once, from the one that lies before the other; what its droplets are to those of
+/// the other bucket waits in `sent_` until all are searched. Where the one before is a ghost, both ranks search.
 void Meetings::search(const ParticleSystem& particles, const MeetingSettings& s, MeetingCounts& counts) {
   const Topology& topology = particles.topology();
   const std::int64_t* ids = particles.store(particle::id.name).plane<std::int64_t>(0);
-  candidates_.resize(static_cast<std::size_t>(topology.local_count()));
+  const auto buckets = static_cast<std::size_t>(topology.local_count());
+  candidates_.resize(buckets), sent_.resize(buckets);
   std::atomic<std::int64_t> crowded = 0, blind = 0;
   const int most_leaves = std::max(1, s.most_tests / width);
   const auto largest = static_cast<float>(largest_);
-  const auto infinite = std::numeric_limits<float>::infinity();
-  const auto looks = [&](float distance2, float radius) {
-    return s.neighbourhood == Neighbourhood::trajectory || distance2 < (radius + largest) * (radius + largest);
+  /// Lists that `mine` of bucket a meets `other` of bucket b, its neighbour n.
+  const auto list = [&](std::vector<Meeting>& to, int a, const SweptLeaf& mine, int k, int b, const SweptLeaf& other,
+                        int j, int n, const Approach& at, float distance2) {
+    const float reach = mine.radius[k] + largest;
+    if (s.neighbourhood == Neighbourhood::overlap && !(distance2 < reach * reach)) return;
+    to.push_back({mine.index[k], other.index[j], ids[particles.first(a) + mine.index[k]],
+                  ids[particles.first(b) + other.index[j]], n, at.contact, at.closest});
+    if (to.size() > (std::size_t{1} << 20) && std::has_single_bit(to.size())) keep_first(to);
   };
-  /// Lists whom the droplets of a leaf meet, and inside the own bucket also the other way round; false if there are
-  /// more than it may look at.
-  const auto search_leaf = [&](int b, std::uint32_t l, std::vector<Meeting>& found) {
-    const SweptLeaf& mine = trees_.leaves(b)[l];
-    const SweptBounds box = trees_.bounds(b, l);
-    const auto& neighbours = topology.neighbours(b);
-    const std::int64_t* my_ids = ids + particles.first(b);
-    std::uint8_t pairs[width * width];
-    int visited = 0;
-    // The own bucket first, then the others in order: what a limit leaves out does not depend on threads or ranks.
-    for (int turn = 0; turn < 27 && visited < most_leaves; ++turn) {
-      const int n = turn == 0 ? neighbour_self : turn <= neighbour_self ? turn - 1 : turn;
-      const int other = neighbours[static_cast<std::size_t>(n)];
-      if (other < 0) continue;
-      const Vec3f shift = neighbour_shift(n);
-      const std::int64_t* their_ids = ids + particles.first(other);
-      trees_.visit(box, other, shift, n == neighbour_self ? l : 0, [&](std::uint32_t leaf, const SweptLeaf& near) {
-        const int count = pairs_of(mine, near, trees_.bounds(other, leaf), shift, pairs);
-        for (int c = 0; c < count; ++c) {
-          const int k = pairs[c] >> 3, j = pairs[c] & 7;
-          if (n == neighbour_self && leaf == l && j <= k) continue;  // itself, or seen from the other side
-          const float dx = (near.x[j] - mine.x[k]) + shift.x, dy = (near.y[j] - mine.y[k]) + shift.y,
-                      dz = (near.z[j] - mine.z[k]) + shift.z;
-          const Approach at = approach(dx, dy, dz, near.u[j] - mine.u[k], near.v[j] - mine.v[k], near.w[j] - mine.w[k],
-                                       near.radius[j] + mine.radius[k]);
-          if (at.contact == infinite) continue;
-          const float distance2 = dx * dx + dy * dy + dz * dz;
-          const std::uint32_t i = mine.index[k], q = near.index[j];
-          if (looks(distance2, mine.radius[k])) found.push_back({i, q, their_ids[q], n, at.contact, at.closest});
-          if (n == neighbour_self && looks(distance2, near.radius[j]))
-            found.push_back({q, i, my_ids[i], n, at.contact, at.closest});
-        }
-        return ++visited < most_leaves;
-      });
-    }
-    return visited < most_leaves;
-  };
-  parallel_for(0, candidates_.size(), 4, [&](std::size_t begin, std::size_t end) {
+  parallel_for(0, buckets, 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t bucket = begin; bucket < end; ++bucket) {
       const int b = static_cast<int>(bucket);
-      std::vector<Meeting>& all = candidates_[bucket];
-      all.clear();
-      std::size_t room = 1 << 20;
-      for (std::uint32_t l = 0; l < trees_.leaves(b).size(); ++l) {
-        if (!search_leaf(b, l, all)) crowded += width;
-        if (all.size() > room) keep_first(all), room = std::max(room, 2 * all.size());
+      std::vector<Meeting>& mine = candidates_[bucket];
+      mine.clear();
+      std::int64_t limited =
+          for_each_pair(b, b, neighbour_self, most_leaves, [&](auto& p, int k, auto& q, int j, auto& at, float d2) {
+            list(mine, b, p, k, b, q, j, neighbour_self, at, d2);
+            list(mine, b, q, j, b, p, k, neighbour_self, at, d2);
+          });
+      for (int n = 0; n < 27; ++n) {
+        const int other = topology.neighbours(b)[static_cast<std::size_t>(n)];
+        if (n == neighbour_self) continue;
+        if (n > neighbour_self) {
+          auto& theirs = sent_[bucket][static_cast<std::size_t>(n - neighbour_self - 1)];
+          theirs.clear();
+          if (other >= 0)
+            limited += for_each_pair(b, other, n, most_leaves, [&](auto& p, int k, auto& q, int j, auto& at, float d2) {
+              list(mine, b, p, k, other, q, j, n, at, d2);
+              list(theirs, other, q, j, b, p, k, 26 - n, at, d2);
+            });
+        } else if (other >= topology.local_count()) {
+          for_each_pair(other, b, 26 - n, most_leaves, [&](auto& p, int k, auto& q, int j, auto& at, float d2) {
+            list(mine, b, q, j, other, p, k, n, at, d2);
+          });
+        }
       }
-      keep_first(all);
+      crowded += width * limited;
       blind += s.neighbourhood == Neighbourhood::trajectory && looks_far(topology, b);
+    }
+  });
+  parallel_for(0, buckets, 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t bucket = begin; bucket < end; ++bucket) {
+      std::vector<Meeting>& mine = candidates_[bucket];
+      for (int n = 0; n < neighbour_self; ++n)
+        if (const int other = topology.neighbours(static_cast<int>(bucket))[static_cast<std::size_t>(n)];
+            other >= 0 && other < topology.local_count()) {
+          const auto& sent = sent_[static_cast<std::size_t>(other)][static_cast<std::size_t>(neighbour_self - n - 1)];
+          mine.insert(mine.end(), sent.begin(), sent.end());
+        }
+      keep_first(mine);
     }
   });
   counts.crowded = crowded, counts.blind = blind;
@@ -205,7 +237,6 @@ void Meetings::pair_up(Exec& exec, const ParticleSystem& particles, const Meetin
   const Topology& topology = particles.topology();
   std::vector<std::uint64_t> first(static_cast<std::size_t>(topology.total_count()) + 1);
   for (int b = 0; b <= topology.total_count(); ++b) first[static_cast<std::size_t>(b)] = particles.first(b);
-  const std::int64_t* ids = particles.store(particle::id.name).plane<std::int64_t>(0);
   word_.assign(first.back(), nobody);
   met_.resize(candidates_.size());
   for (auto& list : met_) list.clear();
@@ -252,10 +283,9 @@ void Meetings::pair_up(Exec& exec, const ParticleSystem& particles, const Meetin
       for (std::size_t bucket = begin; bucket < end; ++bucket) {
         const int b = static_cast<int>(bucket);
         for (const Meeting* m : named[bucket]) {
-          const std::int64_t me = ids[first[bucket] + m->droplet];
-          if (at(partner(b, *m), m->other) != me) continue;
+          if (at(partner(b, *m), m->other) != m->id) continue;
           agreed[bucket].push_back(m);
-          matched += me < m->other_id;
+          matched += m->id < m->other_id;
         }
       }
     });

@@ -11,6 +11,7 @@
 // Cost per droplet, about one per cell: 60 bytes of channels and 40 of tree; some 50 tests of 35 flops, eight at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,12 +28,12 @@ inline constexpr ParticleChannel<float> collide_after{"collide_after", unit::sec
 
 /// One droplet's partner in this substep.
 struct Meeting {
-  std::uint32_t droplet = 0;   ///< index in its bucket
-  std::uint32_t other = 0;     ///< index of the partner in its bucket
-  std::int64_t other_id = -1;  ///< its id
-  int neighbour = 0;           ///< which of the 27 buckets the partner is in
-  float contact = 0;           ///< when they touch, in substeps; below 0: they overlap already
-  float closest = 0;           ///< when they are closest
+  std::uint32_t droplet = 0;  ///< index in its bucket
+  std::uint32_t other = 0;    ///< index of the partner in its bucket
+  std::int64_t id = -1, other_id = -1;
+  int neighbour = 0;  ///< which of the 27 buckets the partner is in
+  float contact = 0;  ///< when they touch, in substeps; below 0: they overlap already
+  float closest = 0;  ///< when they are closest
 };
 
 /// Where bucket n of the 27 around one lies, in cells.
@@ -51,13 +52,13 @@ struct MeetingSettings {
   double time = 0, dt = 0;  ///< the substep
   Neighbourhood neighbourhood = Neighbourhood::trajectory;
   int rounds = 4;
-  int most_tests = 4096;  ///< others that a droplet is compared with at most; bounds the cost of crowds
+  int most_tests = 4096;  ///< others in one bucket that a droplet is compared with at most; bounds the cost of crowds
 };
 
 /// What was found, on all ranks.
 struct MeetingCounts {
   std::int64_t pairs = 0;
-  std::int64_t crowded = 0;  ///< droplets that met more others than `most_tests`
+  std::int64_t crowded = 0;  ///< droplets with more others around than `most_tests`, at most
   std::int64_t blind = 0;    ///< buckets whose droplets might meet others beyond the neighbouring buckets
 };
 
@@ -73,13 +74,16 @@ class Meetings {
  private:
   void plant(Exec& exec, ParticleSystem& particles, const MeetingSettings& s);
   void search(const ParticleSystem& particles, const MeetingSettings& s, MeetingCounts& counts);
+  template <class Meet>
+  std::int64_t for_each_pair(int a, int b, int n, int most, Meet&& meet) const;
   bool looks_far(const Topology& topology, int bucket) const;
   void pair_up(Exec& exec, const ParticleSystem& particles, const MeetingSettings& s, MeetingCounts& counts);
 
   SweepTrees trees_;
   std::vector<std::vector<Meeting>> candidates_, met_;  // per local bucket; candidates by droplet, contact, id
-  std::vector<std::int64_t> word_;                      // per particle and ghost: what it says in a round
-  double largest_ = 0;                                  // radius in cells
+  std::vector<std::array<std::vector<Meeting>, neighbour_self>> sent_;  // per local bucket, for those after it
+  std::vector<std::int64_t> word_;  // per particle and ghost: what it says in a round
+  double largest_ = 0;              // radius in cells
   double seconds_ = 0;
 };
 

@@ -94,7 +94,7 @@ class DropletCollisionsBehavior final : public Behavior {
         .min(64)
         .max(1e6)
         .advanced()
-        .doc("Others that a droplet is compared with at most; bounds the cost of crowds.");
+        .doc("Others in one bucket that a droplet is compared with at most; bounds the cost of crowds.");
     s.field("seed", &Settings::seed).doc("Another seed gives other random numbers.");
     s.check([](const Settings& v) -> std::string {
       return v.largest_radius < v.smallest_radius ? "'largest_radius' is below 'smallest_radius'" : "";
