@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include "benchmarks/harness.h"
-#include "phenomena/common/register.h"
-#include "phenomena/droplets/register.h"
-#include "pipeline/schedule/simulation.h"
-#include "pipeline/schema/catalog.h"
+#include "benchmarks/simulation.h"
 
 namespace aegir::bench {
 namespace {
@@ -22,10 +19,6 @@ struct SprayRun {
 
 /// Jets side by side, each a column of 60 cm across and 2 m high: 2.6 droplets of 1 mm radius per cubic centimetre.
 SprayRun run_jets(Exec& exec, int jets, bool collisions) {
-  Catalog catalog;
-  register_common(catalog);
-  register_droplets(catalog);
-  Messages messages;
   std::string text =
       "aegir: 1\ntimeline: {fps: 24, frames: [0, 10], substeps: {cfl: 3, max: 100}}\nsetup:\n  - gravity: earth\n"
       "  - air_drag: air\n  - particles: drops\n    voxel_size: 2 cm\n";
@@ -35,12 +28,8 @@ SprayRun run_jets(Exec& exec, int jets, bool collisions) {
         "    count: {2}\n    velocity: [0, 6, 0]\n    spread: 0.6\n    radius: [0.5 mm, 1.5 mm]\n    seed: {0}\n",
         j, 1.5 * j, per_jet);
   if (collisions) text += "  - droplet_collisions: meet\n";
-  auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
-  AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
-  auto made = Simulation::create(std::move(*setup), exec, messages);
-  AEGIR_ASSERT(made, "the benchmark's simulation is wrong");
-  Simulation& simulation = **made;
-  AEGIR_ASSERT(simulation.start(), "the benchmark did not start");
+  const std::unique_ptr<Simulation> started = start_simulation(exec, text);
+  Simulation& simulation = *started;
   SprayRun run;
   constexpr int first_step = 4, last_step = 20;
   double met_before = 0;

@@ -2,20 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "phenomena/common/register.h"
-#include "phenomena/liquid/register.h"
-#include "phenomena/sand/register.h"
-#include "pipeline/schedule/simulation.h"
-#include "pipeline/schema/catalog.h"
+#include "benchmarks/simulation.h"
 
 namespace aegir::bench {
 
 LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
-  Catalog catalog;
-  register_common(catalog);
-  register_liquid(catalog);
-  register_sand(catalog);
-  Messages messages;
   const std::string text = fmt::format(
       "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\n{}setup:\n  - gravity: "
       "earth\n"
@@ -24,12 +15,8 @@ LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
       "  - hybrid: water\n    voxel_size: {}\n    transfer: {}\n"
       "    fill: {{shape: {}}}\n  - pressure: p\n{}",
       scene.last_frame, scene.head, scene.box, 2.0 / scene.cells, scene.transfer, scene.fill, scene.more);
-  auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
-  AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
-  auto made = Simulation::create(std::move(*setup), exec, messages);
-  AEGIR_ASSERT(made, "the benchmark's simulation is wrong");
-  Simulation& simulation = **made;
-  AEGIR_ASSERT(simulation.start(), "the benchmark did not start");
+  const std::unique_ptr<Simulation> started = start_simulation(exec, text);
+  Simulation& simulation = *started;
   LiquidRun run;
   while (!simulation.finished() && run.steps < scene.max_steps) {
     const bool counted = simulation.frame() >= scene.first_frame - 1;

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include "benchmarks/bandwidth.h"
+#include "benchmarks/simulation.h"
 #include "phenomena/common/particle_object.h"
-#include "phenomena/common/register.h"
-#include "pipeline/schedule/simulation.h"
-#include "pipeline/schema/catalog.h"
 
 namespace aegir::bench {
 namespace {
@@ -15,20 +13,13 @@ namespace {
 void step(Bench& bench) {
   constexpr double bytes_per_particle = 64;
   for (const char* law : {"sphere", "stokes"}) {
-    Catalog catalog;
-    register_common(catalog);
-    Messages messages;
     const std::string text = fmt::format(
         "aegir: 1\ntimeline: {{frames: [1, 2]}}\nsetup:\n  - particles: dust\n    voxel_size: 1 cm\n  - gravity: g\n  "
         "- air_drag: a\n    law: {}\n"
         "  - emitter: e\n    shape: {{kind: box, size: [1.28, 1.28, 0.64]}}\n    count: 8388608\n    spread: 1\n",
         law);
-    auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
-    AEGIR_ASSERT(setup, "the benchmark's setup is wrong");
-    auto simulation = Simulation::create(std::move(*setup), bench.exec, messages);
-    AEGIR_ASSERT(simulation, "the benchmark's simulation is wrong");
-    AEGIR_ASSERT((*simulation)->start(), "the benchmark did not start");
-    auto& object = dynamic_cast<ParticleObject&>(*(*simulation)->find("dust"));
+    const std::unique_ptr<Simulation> simulation = start_simulation(bench.exec, text);
+    auto& object = dynamic_cast<ParticleObject&>(*simulation->find("dust"));
     const double n = static_cast<double>(object.particles()->size());
     StepContext context{bench.exec};
     context.dt = 1e-5;

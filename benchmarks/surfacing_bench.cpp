@@ -9,11 +9,8 @@
 #include <openvdb/tools/ParticlesToLevelSet.h>
 
 #include "benchmarks/harness.h"
+#include "benchmarks/simulation.h"
 #include "benchmarks/splash.h"
-#include "phenomena/common/register.h"
-#include "phenomena/liquid/register.h"
-#include "pipeline/schedule/simulation.h"
-#include "pipeline/schema/catalog.h"
 #include "surfacing/make_surface.h"
 #include "surfacing/surface_mesh.h"
 
@@ -22,22 +19,14 @@ namespace {
 
 /// A dam break of a million particles when it has hit the far wall.
 PointSet simulate_splash(Exec& exec) {
-  Catalog catalog;
-  register_common(catalog);
-  register_liquid(catalog);
-  Messages messages;
   const std::string text =
       "aegir: 1\ntimeline: {fps: 24, frames: [0, 16], substeps: {cfl: 3, max: 1000}}\nsetup:\n  - gravity: earth\n"
       "  - domain: box\n    box: {min: [0, 0, 0], max: [2, 1, 1]}\n    limits: {sides: wall, bottom: wall, top: wall}\n"
       "  - hybrid: water\n    voxel_size: 0.0168\n    transfer: flip\n"
       "    fill: {shape: {kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}}\n  - pressure: p\n";
-  auto setup = parse_setup(text, "bench.yaml", {}, catalog, messages);
-  AEGIR_ASSERT(setup, messages.errors.empty() ? "the benchmark's setup is wrong" : messages.errors.front().text());
-  auto made = Simulation::create(std::move(*setup), exec, messages);
-  AEGIR_ASSERT(made, "the benchmark's simulation is wrong");
-  AEGIR_ASSERT((*made)->start(), "the benchmark did not start");
-  while (!(*made)->finished()) AEGIR_ASSERT((*made)->advance(), "a step of the benchmark failed");
-  const ParticleSystem& system = *(*made)->find("water")->particles();
+  const std::unique_ptr<Simulation> simulation = start_simulation(exec, text);
+  while (!simulation->finished()) AEGIR_ASSERT(simulation->advance(), "a step of the benchmark failed");
+  const ParticleSystem& system = *simulation->find("water")->particles();
   PointSet points;
   points.position.resize(system.size());
   const auto position = system.read(particle::position);

@@ -7,18 +7,12 @@
 #include <cstring>
 
 #include "expressions/program.h"
+#include "expressions/test_options.h"
 
 namespace aegir::expression {
 namespace {
 
-CompileOptions options() {
-  CompileOptions o;
-  o.channels = {
-      {"P", ValueType::vec3f}, {"v", ValueType::vec3f}, {"id", ValueType::int64}, {"rad", ValueType::float32}};
-  o.variables = {{"dt", ValueType::float32}, {"wind", ValueType::vec3f}};
-  o.samples = {{"air", "density", ValueType::float32}, {"air", "vel", ValueType::vec3f}};
-  return o;
-}
+using testing::options;
 
 /// Runs a program over a few elements of zeros.
 void run(const Program& program) {

@@ -9,9 +9,12 @@
 
 #include "base/random.h"
 #include "expressions/runtime.h"
+#include "expressions/test_options.h"
 
 namespace aegir::expression {
 namespace {
+
+using testing::options;
 
 /// Planes for one bucket and a span over them.
 struct Bench {
@@ -35,15 +38,6 @@ struct Bench {
   std::vector<float> values;
   Span span;
 };
-
-CompileOptions options() {
-  CompileOptions o;
-  o.channels = {
-      {"P", ValueType::vec3f}, {"v", ValueType::vec3f}, {"id", ValueType::int64}, {"rad", ValueType::float32}};
-  o.variables = {{"dt", ValueType::float32}, {"wind", ValueType::vec3f}};
-  o.samples = {{"air", "density", ValueType::float32}, {"air", "vel", ValueType::vec3f}};
-  return o;
-}
 
 std::shared_ptr<const Program> made(const std::string& text, Elements elements = Elements::particles) {
   const Source source{text, elements};

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include "domain/for_each_bucket.h"
 #include "parallel/threads.h"
@@ -32,6 +33,10 @@ struct DropletCollisions::State {
     typename ParticleWrite<T>::View view;
     channel.load(view, bucket);
     return view.get();
+  }
+  void finish(Exec& exec) {
+    place.finish(exec), velocity.finish(exec), radius.finish(exec), mass.finish(exec), after.finish(exec);
+    id.finish(exec);
   }
   Droplet droplet(int b, std::size_t i, const Vec3d& at) const {
     return {at, Vec3d(of(velocity, b)[i]), static_cast<double>(of(radius, b)[i]), static_cast<double>(of(mass, b)[i])};
@@ -98,13 +103,7 @@ Status DropletCollisions::collide(StepContext& c) {
                                               .neighbourhood = s_.neighbourhood,
                                               .rounds = static_cast<int>(s_.rounds),
                                               .most_tests = static_cast<int>(s_.most_tests)});
-  if (found.blind > 0 && !warned_) {
-    warned_ = true;
-    c.warn(fmt::format(
-        "'{}': droplets of '{}' move up to more than {} cells relative to each other in a substep of {:.3g} s; "
-        "collisions beyond that are missed. Lower 'timeline.substeps.cfl' to 3, or raise 'voxel_size'",
-        behavior(), object_.path(), bucket_size, c.dt));
-  }
+  warn_of_limits(c, found);
   if (found.pairs == 0) return {};
 
   particles.update_ghosts(c.exec, particles.store(particle::mass.name));
@@ -121,9 +120,7 @@ Status DropletCollisions::collide(StepContext& c) {
     for (std::size_t o = 0; o < outcomes; ++o) all.count[o] += part.count[o];
     all.satellites += part.satellites, all.changed += part.changed, all.surface_energy.add(part.surface_energy);
   });
-  for (const char* channel : {particle::position.name, particle::velocity.name, particle::radius.name,
-                              particle::mass.name, particle::collide_after.name, particle::id.name})
-    particles.store(channel).ghosts_valid = false;
+  state.finish(c.exec);
   c.exec.profile.kernel("resolve droplets", watch.seconds(), 200 * found.pairs);
 
   std::int64_t sums[outcomes + 2] = {all.count[0], all.count[1],   all.count[2],
@@ -137,6 +134,20 @@ Status DropletCollisions::collide(StepContext& c) {
   surface_energy_ += c.exec.comm.sum(all.surface_energy);
   if (sums[outcomes] > 0) add_satellites(c);
   return sums[outcomes + 1] > 0 ? particles.rebucket(c.exec) : Status();
+}
+
+/// Tells once of each limit that keeps droplets from meeting.
+void DropletCollisions::warn_of_limits(const StepContext& c, const MeetingCounts& found) {
+  if (found.blind > 0 && !std::exchange(told_blind_, true))
+    c.warn(fmt::format(
+        "'{}': droplets of '{}' move up to more than {} cells relative to each other in a substep of {:.3g} s; "
+        "collisions beyond that are missed. Lower 'timeline.substeps.cfl' to 3, or raise 'voxel_size'",
+        behavior(), object_.path(), bucket_size, c.dt));
+  if (found.crowded > 0 && !std::exchange(told_crowded_, true))
+    c.warn(fmt::format(
+        "'{}': up to {} droplets of '{}' are so crowded that they are not compared with all around them; some "
+        "collisions wait or are missed. Raise 'most_tests' (slower), or let the crowd be a liquid",
+        behavior(), found.crowded, object_.path()));
 }
 
 /// A pair is resolved from its droplet with the smaller id, which also makes the satellites. Where the other belongs to

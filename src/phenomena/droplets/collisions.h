@@ -44,6 +44,7 @@ class DropletCollisions final : public Operator {
   struct Tally;
 
   CollisionRules rules(const StepContext& context) const;
+  void warn_of_limits(const StepContext& context, const MeetingCounts& found);
   void resolve_bucket(const StepContext& context, const CollisionRules& rules, const State& state, int bucket,
                       Tally& tally);
   Vec3d reachable(const Vec3d& from, const Vec3d& to) const;
@@ -55,7 +56,7 @@ class DropletCollisions final : public Operator {
   std::vector<std::vector<Satellite>> satellites_;  // per local bucket
   // Since the start of the run, for the statistics and checkpoints.
   double merged_ = 0, stretched_ = 0, reflexed_ = 0, bounced_ = 0, satellites_made_ = 0, surface_energy_ = 0;
-  bool warned_ = false;
+  bool told_blind_ = false, told_crowded_ = false;
 };
 
 }  // namespace aegir
