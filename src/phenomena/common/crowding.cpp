@@ -13,25 +13,32 @@ namespace {
 constexpr float dead_band = 0.03f;   // crowding that particles at rest may have
 constexpr float loose_band = 0.08f;  // of material that opens: it lies as it fell
 constexpr float mean_dead_band = 0.002f;
-constexpr float most = 0.5f;   // crowding beyond it is corrected no faster
-constexpr float haste = 4;     // the mean is known better than a place and is undone faster
-constexpr float deep = -1.2f;  // below a surface that has an inside
-constexpr float gap = 0.75f;   // crowding above which there is no surface
+constexpr float most = 0.5f;        // crowding beyond it is corrected no faster
+constexpr float haste = 4;          // the mean is known better than a place and is undone faster
+constexpr float deep = -1.2f;       // below a surface that has an inside
+constexpr float gap = 0.75f;        // crowding above which there is no surface
+constexpr float least_open = 1.2f;  // of the weights around a cell, which are 8 together
 
 float beyond(float value, float band) {
   return value > 0 ? std::max(0.0f, value - band) : std::min(0.0f, value + band);
 }
 
-/// Sums over the 27 cells around each cell of a row, of two channels.
+/// What a cell beside counts for, per axis: as much as the cell itself, or half.
+constexpr float alike = 1.0f, half = 0.5f;
+
+/// Weighted sums over the 27 cells around each cell of a row, of two channels.
 struct RowSums {
   Row<float> filled{}, open{};
 };
 template <class Tile>
-RowSums around(const Tile& fill, const Tile& room, int i, int j) {
+RowSums around(const Tile& fill, const Tile& room, int i, int j, float beside) {
   RowSums s;
   for (int a = -1; a <= 1; ++a)
     for (int b = -1; b <= 1; ++b)
-      for (int c = -1; c <= 1; ++c) s.filled += fill.line(i + a, j + b, c), s.open += room.line(i + a, j + b, c);
+      for (int c = -1; c <= 1; ++c) {
+        const float weight = (a ? beside : 1) * (b ? beside : 1) * (c ? beside : 1);
+        s.filled += weight * fill.line(i + a, j + b, c), s.open += weight * room.line(i + a, j + b, c);
+      }
   return s;
 }
 
@@ -145,7 +152,7 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
           for (int j = 0; j < bucket_size; ++j) {
             float* row = phi.row(i, j);
             if (std::none_of(row, row + bucket_size, [](float d) { return d >= 0; })) continue;
-            const RowSums s = around(fill, room, i, j);
+            const RowSums s = around(fill, room, i, j, alike);
             for (int k = 0; k < bucket_size; ++k)
               if (row[k] >= 0 && s.open[k] > 4 && s.filled[k] > gap * s.open[k] &&
                   (!cut_around(room, i, j, k) || (room(i, j, k) >= 1 && surrounded(fill, room, i, j, k))) &&
@@ -178,7 +185,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
             bool any = false;
             for (int k = 0; k < bucket_size; ++k) any |= near.least[k] < 0;
             if (!any) continue;
-            const RowSums s = around(fill, room, i, j);
+            const RowSums s = around(fill, room, i, j, half);
             for (int k = 0; k < bucket_size; ++k) {
               if (sheets && sheets->near(bucket.index, cell_offset(i, j, k))) continue;
               if (near.greatest[k] >= 0) {  // a film has no inside
@@ -189,7 +196,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
                 b(i, j, k) += speed * room(i, j, k) * spread(excess);
                 continue;
               }
-              if (s.open[k] <= 4) continue;
+              if (s.open[k] <= least_open) continue;
               const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
               // A cell grows by its open part only.
               b(i, j, k) += speed * room(i, j, k) * (spread(excess) + haste * all);

@@ -7,7 +7,9 @@
 //
 // A cell without particles is air only if its crowding says so: below a flat surface it is 2/3, in a gap between crowds
 // about 1. Where no air is near, the solve for pressure aims at a divergence of (crowding - 1) / correction time,
-// beyond a dead band of a few per cent, within which particles at rest lie. Below the surface, where the cells around
+// beyond a dead band of a few per cent, within which particles at rest lie. For this, cells beside count half per axis:
+// of a wave of crowding exp(i k·x) such a mean sees Π (1 + cos k_a Δx) / 2, never with the wrong sign. A mean of equals
+// sees Π (1 + 2 cos k_a Δx) / 3, takes crowds closer than three cells for gaps, and drives particles into them. Below the surface, where the cells around
 // are partly air, the crowding is what liquid_distance() measures: there particles crowd most, and water that lost its
 // volume would stand too low.
 #pragma once
