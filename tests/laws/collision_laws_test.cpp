@@ -70,6 +70,33 @@ double slide(double friction, int substeps) {
   return length(lab.only().x);
 }
 
+/// A domain two metres wide and high whose top is open.
+std::string tank(double friction) {
+  return fmt::format("  - domain: tank\n    box: {{min: [-1, 0, -1], max: [1, 2, 1]}}\n    friction: {}\n", friction);
+}
+
+TEST(Domain, ParticlesStayBetweenItsWalls) {
+  for (const Vec3d& v : {Vec3d(9, 0, 0), Vec3d(-9, 0, 0), Vec3d(0, 0, 9), Vec3d(4, -6, -9)}) {
+    Laboratory lab(timeline(48, 1), one_particle({0, 1, 0}, v) + gravity + tank(0));
+    ASSERT_TRUE(lab.ok());
+    lab.run();
+    const Vec3d x = lab.only().x;
+    for (int a : {0, 2})
+      EXPECT_NEAR(x[a], v[a] == 0 ? 0 : std::copysign(1.0, v[a]), 2e-4) << "axis " << a << ", " << v.x << " " << v.z;
+    EXPECT_NEAR(x.y, 0, 2e-4);
+  }
+}
+
+TEST(Domain, ItsTopIsOpenAndItsFloorHasFriction) {
+  Laboratory up(timeline(24, 4), one_particle({0, 1, 0}, {0, 9, 0}) + gravity + tank(0.5));
+  up.run();
+  EXPECT_NEAR(up.only().x.y, 1 + 9 - 0.5 * g, 1e-3);
+  const double v = 2;
+  Laboratory slides(timeline(24, 4), one_particle({-0.5, 1e-4, 0}, {v, 0, 0}) + gravity + tank(0.5));
+  slides.run();
+  EXPECT_NEAR(slides.only().x.x, -0.5 + v * v / (2 * 0.5 * g), 2e-3);
+}
+
 TEST(Friction, SlopeObeysCoulomb) {
   const double s = std::sin(M_PI / 6), c = std::cos(M_PI / 6);
   for (int substeps : {1, 6}) {
