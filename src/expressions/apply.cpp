@@ -40,10 +40,11 @@ Status declare_missing(const Program& program, Owner& owner, Site site) {
   return {};
 }
 
-/// Where each plane starts, and what one element of it has in bytes.
+/// Where each plane starts, what one element of it has in bytes, and whether the program writes it.
 struct Plane {
   std::byte* data;
   std::size_t width;
+  bool written;
 };
 
 template <class Owner>
@@ -54,7 +55,7 @@ std::vector<Plane> planes_of(const Program& program, Owner& owner) {
     auto& store = owner.store(a.name);
     if (a.written) store.ghosts_valid = false;
     for (int c = 0; c < a.components; ++c)
-      planes.push_back({store.planes[static_cast<std::size_t>(c)].data(), scalar_size(a.scalar)});
+      planes.push_back({store.planes[static_cast<std::size_t>(c)].data(), scalar_size(a.scalar), a.written});
   }
   return planes;
 }
@@ -105,15 +106,41 @@ RunStatus for_each_local(const Topology& topology, const Program& program, const
   return static_cast<RunStatus>(worst.load());
 }
 
+/// Runs over a bucket's elements, one by one where the services want to know.
+RunStatus run_elements(const Program& program, const Span& span, std::size_t count) {
+  const Services* services = span.services;
+  if (!services || !services->begin) return program.run(span, 0, static_cast<std::int64_t>(count));
+  auto worst = RunStatus::finished;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i)
+    if (services->begin(services->sample_context, span.bucket, i)) worst = std::max(worst, program.run(span, i, i + 1));
+  return worst;
+}
+
 /// Runs over a bucket's particles, then marks those that deletepoint() chose by the complement of their id.
 RunStatus run_and_delete(const Program& program, Span& span, std::int64_t* ids, std::size_t count) {
-  if (!program.uses().deletes) return program.run(span, 0, static_cast<std::int64_t>(count));
+  if (!program.uses().deletes) return run_elements(program, span, count);
   thread_local std::vector<std::uint8_t> deleted;
   deleted.assign(count, 0);
   span.deleted = deleted.data();
-  const RunStatus status = program.run(span, 0, static_cast<std::int64_t>(count));
+  const RunStatus status = run_elements(program, span, count);
   for (std::size_t i = 0; i < count; ++i) ids[i] = deleted[i] && ids[i] >= 0 ? ~ids[i] : ids[i];
   return status;
+}
+
+/// Runs over `count` elements from `first` on in a bucket, on copies of what the program writes.
+void run_on_copies(const Program& program, Span& span, const std::vector<Plane>& planes, std::vector<void*>& pointers,
+                   std::uint64_t first, std::size_t count) {
+  thread_local std::vector<std::vector<std::byte>> copies;
+  thread_local std::vector<std::uint8_t> deleted;
+  copies.resize(std::max(copies.size(), planes.size()));
+  for (std::size_t p = 0; p < planes.size(); ++p) {
+    std::byte* from = planes[p].data + first * planes[p].width;
+    if (planes[p].written) copies[p].assign(from, from + count * planes[p].width);
+    pointers[p] = planes[p].written ? copies[p].data() : from;
+  }
+  deleted.assign(count, 0);
+  span.deleted = deleted.data();
+  (void)run_elements(program, span, count);
 }
 
 }  // namespace
@@ -150,6 +177,22 @@ Status apply(Exec& exec, const char* label, const Program& program, ParticleSyst
   return verdict(status, label, how);
 }
 
+void rehearse(const Program& program, ParticleSystem& particles, const Application& how) {
+  const std::vector<Plane> planes = planes_of(program, particles);
+  for_each_local(particles.topology(), program, how, [&](int bucket, Span& span, std::vector<void*>& pointers) {
+    run_on_copies(program, span, planes, pointers, particles.first(bucket), particles.count(bucket));
+    return RunStatus::finished;
+  });
+}
+
+void rehearse(const Program& program, DiscreteVolume& volume, const Application& how) {
+  const std::vector<Plane> planes = planes_of(program, volume);
+  for_each_local(volume.topology(), program, how, [&](int bucket, Span& span, std::vector<void*>& pointers) {
+    run_on_copies(program, span, planes, pointers, static_cast<std::uint64_t>(bucket) * bucket_cells, bucket_cells);
+    return RunStatus::finished;
+  });
+}
+
 Status apply(Exec& exec, const char* label, const Program& program, DiscreteVolume& volume, const Application& how) {
   AEGIR_ASSERT(program.elements() == Elements::voxels, "a voxel expression runs on voxels");
   if (Status declared = declare_created(program, volume); !declared) return declared;
@@ -159,7 +202,7 @@ Status apply(Exec& exec, const char* label, const Program& program, DiscreteVolu
       for_each_local(volume.topology(), program, how, [&](int bucket, Span& span, std::vector<void*>& pointers) {
         for (std::size_t p = 0; p < planes.size(); ++p)
           pointers[p] = planes[p].data + static_cast<std::size_t>(bucket) * bucket_cells * planes[p].width;
-        return program.run(span, 0, bucket_cells);
+        return run_elements(program, span, bucket_cells);
       });
   exec.profile.kernel(label, watch.seconds(),
                       bytes_per_element(program) * volume.topology().local_count() * std::int64_t{bucket_cells});

@@ -40,6 +40,11 @@ Status declare_created(const Program& program, DiscreteVolume& volume);
 /// Runs over every local particle. Fails when it was interrupted or a loop went on too long.
 Status apply(Exec& exec, const char* label, const Program& program, ParticleSystem& particles,
              const Application& how = {});
+/// Runs over particles or cells without changing any channel: what the snippet writes goes to copies. For services that
+/// have to know what they are asked before they can answer. How loops end is not told.
+void rehearse(const Program& program, ParticleSystem& particles, const Application& how);
+void rehearse(const Program& program, DiscreteVolume& volume, const Application& how);
+
 /// Runs over every cell of every local bucket; a face channel is seen as a vec3f of the three faces of its cell.
 Status apply(Exec& exec, const char* label, const Program& program, DiscreteVolume& volume,
              const Application& how = {});

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.h"
+#include <atomic>
 
+#include "base/random.h"
 #include "parallel/threads.h"
 
 namespace aegir::expression {
@@ -82,6 +83,43 @@ TEST(Apply, SameBitsForAnyNumberOfThreads) {
     if (first.empty()) first = heat;
     EXPECT_EQ(heat, first) << threads;
   }
+}
+
+TEST(Apply, ARehearsalAsksAndChangesNothing) {
+  Fixture f;
+  ParticleSystem particles = make_particles(f);
+  CompileOptions options;
+  options.channels = channels_of(particles);
+  options.samples = {{"air", "heat", ValueType::float32}};
+  const auto program =
+      compile({"f@heat += sample(\"air\", \"heat\", v@P) + 1; v@P += {1, 0, 0}; deletepoint();"}, options).program;
+  ASSERT_TRUE(program);
+  ASSERT_TRUE(declare_created(*program, particles));
+  std::atomic<int> asked{0};
+  Services services;
+  services.sample_context = &asked;
+  services.sample = [](void* context, int, const double*, float* value) {
+    ++*static_cast<std::atomic<int>*>(context), value[0] = 2;
+  };
+  services.begin = [](void*, std::int64_t, std::int64_t element) { return element % 2 == 0; };
+  Application how;
+  how.services = &services;
+  const auto bytes = [&] {
+    std::vector<std::byte> all;
+    for (const ParticleStore& s : particles.channels())
+      for (const Buffer& p : s.planes)
+        all.insert(all.end(), p.data(), p.data() + particles.size() * scalar_size(s.info.scalar));
+    return all;
+  };
+  const auto before = bytes();
+  rehearse(*program, particles, how);
+  EXPECT_EQ(bytes(), before);
+  int even = 0;
+  for (int b = 0; b < particles.topology().local_count(); ++b) even += static_cast<int>(particles.count(b) + 1) / 2;
+  EXPECT_EQ(asked, even);
+  ASSERT_TRUE(apply(f.exec, "e", *program, particles, how));
+  EXPECT_EQ(asked, 2 * even);
+  EXPECT_NE(bytes(), before);
 }
 
 TEST(Apply, AnEndlessLoopIsAnError) {

@@ -41,6 +41,7 @@ std::string key_of(const Source& source, const CompileOptions& options) {
   for (const Named& n : options.variables) add(n.name, n.type);
   key += '\x1e';
   for (const SampleSource& s : options.samples) add(s.object + '\x1d' + s.channel, s.type);
+  key += '\x1e' + options.identity;
   return key + '\x1e' + source.text;
 }
 

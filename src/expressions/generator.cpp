@@ -149,6 +149,23 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
     return true;
   }
 
+  /// AX does not compare vectors but for equality; beside a number a vector stands for its length.
+  bool visit(const ax::ast::BinaryOperator* node) override {
+    const auto operation = node->operation();
+    if (operation == ax::ast::tokens::LESSTHAN || operation == ax::ast::tokens::LESSTHANOREQUAL ||
+        operation == ax::ast::tokens::MORETHAN || operation == ax::ast::tokens::MORETHANOREQUAL) {
+      llvm::Value *left = operand(node->lhs()), *right = left ? operand(node->rhs()) : nullptr, *result = nullptr;
+      if (!right) return false;
+      const bool left_is_number = is_number(loaded(left)->getType());
+      if (is_number(loaded(right)->getType())) left = length_of_vector(left);
+      if (left_is_number) right = length_of_vector(right);
+      if (!this->binaryExpression(result, left, right, operation, node)) return false;
+      if (result) mValues.push(result);
+      return true;
+    }
+    return ComputeGenerator::visit(node);
+  }
+
   bool visit(const ax::ast::FunctionCall* node) override {
     if (!is_own_function(node->name(), node->children())) {
       if (node->name() == "pow" && node->children() == 2) widen_exponent();
@@ -215,6 +232,30 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
                                                                            : value;
   }
 
+  /// What an operand of an operator leaves; null where it left nothing, which has been told as an error.
+  llvm::Value* operand(const ax::ast::Expression* node) {
+    const std::size_t before = mValues.size();
+    if (!this->traverse(node) || mValues.size() <= before) return nullptr;
+    llvm::Value* value = mValues.top();
+    mValues.pop();
+    return value;
+  }
+
+  /// The length of a vector; anything else as it is.
+  llvm::Value* length_of_vector(llvm::Value* value) {
+    llvm::Type* type = value->getType()->isPointerTy() ? value->getType()->getPointerElementType() : nullptr;
+    if (!type || !type->isArrayTy() || type->getArrayNumElements() > 4 || !is_number(type->getArrayElementType()))
+      return value;
+    llvm::Type* element = type->getArrayElementType();
+    llvm::Type* real = element->isFloatingPointTy() ? element : mBuilder.getDoubleTy();
+    llvm::Value* sum = llvm::ConstantFP::get(real, 0.0);
+    for (int c = 0; c < static_cast<int>(type->getArrayNumElements()); ++c) {
+      llvm::Value* x = convert(mBuilder, ax::codegen::ir_load(mBuilder, component(value, c)), real);
+      sum = mBuilder.CreateFAdd(sum, mBuilder.CreateFMul(x, x));
+    }
+    return mBuilder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, sum);
+  }
+
   /// The number in a scalar argument; nothing, and an error, where it is something else.
   llvm::Value* number(const ax::ast::FunctionCall& call, llvm::Value* value, llvm::Type* type) {
     value = loaded(value);
@@ -234,6 +275,7 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
     if (name == "getvoxelpws") return voxel_position(false);
     if (name.starts_with("getcoord")) return coordinate(name);
     if (name == "sample") return sample(call, arguments);
+    if (name == "distance") return sample_at(position(), literal(call, 0), distance_channel);
     if (name == "neighbourcount") return neighbour_count(call, arguments);
     if (name == "neighbouraverage") return neighbour_average(call, arguments);
     AEGIR_ASSERT(false, "the analysis refuses other functions of ours");
@@ -292,11 +334,12 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
     return result;
   }
 
-  /// Calls a function of Services; the first argument is its context.
-  llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments) {
+  /// Calls a function of Services; the first argument is its context. Both are told by where they are.
+  llvm::Value* call_service(std::size_t offset, std::size_t context, llvm::Type* result,
+                            std::vector<llvm::Value*> arguments) {
     llvm::Type* bytes = mBuilder.getInt8PtrTy();
     llvm::Value* services = load_field(mBuilder, argument(BodyArgument::span), offsetof(Span, services), bytes);
-    arguments.insert(arguments.begin(), load_field(mBuilder, services, offsetof(Services, context), bytes));
+    arguments.insert(arguments.begin(), load_field(mBuilder, services, context, bytes));
     std::vector<llvm::Type*> types;
     for (llvm::Value* a : arguments) types.push_back(a->getType());
     auto* type = llvm::FunctionType::get(result, types, false);
@@ -315,14 +358,26 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
       mLog.error("sample() wants a position, a vector of three numbers, as its third argument", &call);
       return nullptr;
     }
-    const int source = syntax_.sample(literal(call, 0), literal(call, 1));
-    llvm::Value *position = new_value(ValueType::vec3d), *value = new_value(ValueType::vec3f);
+    return sample_at(from, literal(call, 0), literal(call, 1));
+  }
+
+  /// `from`: a vector of three numbers.
+  llvm::Value* sample_at(llvm::Value* from, const std::string& object, const std::string& channel) {
+    const int source = syntax_.sample(object, channel);
+    llvm::Value *at = new_value(ValueType::vec3d), *value = new_value(ValueType::vec3f);
     for (int c = 0; c < 3; ++c)
-      set_component(position, c,
+      set_component(at, c,
                     convert(mBuilder, ax::codegen::ir_load(mBuilder, component(from, c)), mBuilder.getDoubleTy()));
-    call_service(offsetof(Services, sample), mBuilder.getVoidTy(),
-                 {mBuilder.getInt32(static_cast<std::uint32_t>(source)), component(position, 0), component(value, 0)});
+    call_service(offsetof(Services, sample), offsetof(Services, sample_context), mBuilder.getVoidTy(),
+                 {mBuilder.getInt32(static_cast<std::uint32_t>(source)), component(at, 0), component(value, 0)});
     return result_of(value, syntax_.samples[static_cast<std::size_t>(source)].type);
+  }
+
+  /// Where the element is.
+  llvm::Value* position() {
+    const int p = syntax_.attribute("P");
+    if (p < 0) return voxel_position(false);
+    return mFunction->getArg(static_cast<unsigned>(BodyArgument::first_attribute) + static_cast<unsigned>(p));
   }
 
   llvm::Value* bucket() {
@@ -331,7 +386,7 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
   llvm::Value* neighbour_count(const ax::ast::FunctionCall& call, const std::vector<llvm::Value*>& arguments) {
     llvm::Value* radius = number(call, arguments[0], mBuilder.getFloatTy());
     if (!radius) return nullptr;
-    return call_service(offsetof(Services, neighbour_count), mBuilder.getInt32Ty(),
+    return call_service(offsetof(Services, neighbour_count), offsetof(Services, context), mBuilder.getInt32Ty(),
                         {bucket(), argument(BodyArgument::index), radius});
   }
   llvm::Value* neighbour_average(const ax::ast::FunctionCall& call, const std::vector<llvm::Value*>& arguments) {
@@ -339,7 +394,7 @@ class Generator : public ax::codegen::codegen_internal::ComputeGenerator {
     if (!radius) return nullptr;
     const int source = syntax_.neighbour_channel(literal(call, 0));
     llvm::Value* value = new_value(ValueType::vec3f);
-    call_service(offsetof(Services, neighbour_average), mBuilder.getVoidTy(),
+    call_service(offsetof(Services, neighbour_average), offsetof(Services, context), mBuilder.getVoidTy(),
                  {mBuilder.getInt32(static_cast<std::uint32_t>(source)), bucket(), argument(BodyArgument::index),
                   radius, component(value, 0)});
     return result_of(value, syntax_.neighbour_channels[static_cast<std::size_t>(source)].type);

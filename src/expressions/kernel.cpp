@@ -138,7 +138,7 @@ class KernelBuilder {
       for (int c = 0; c < a.components; ++c) {
         llvm::Value* stored =
             in_plane(builder_.CreateLoad(scalar_type(a.scalar, context_), address(a, c, index)), a.first_plane + c);
-        if (a.name == "id" && syntax_.elements == Elements::particles) id_ = stored;
+        if (a.name == syntax_.identity && syntax_.elements == Elements::particles) id_ = stored;
         llvm::Value* value = is_position(a) ? world(a, c, stored) : convert(builder_, stored, component_type(a));
         builder_.CreateStore(value, component_of(n, c));
       }

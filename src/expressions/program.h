@@ -26,8 +26,9 @@
 //   - A group is an int32 channel `group:NAME` of 0 and 1; its name is a literal.
 //   - deletepoint() sets Span::deleted.
 //   - Every loop whose length is not a small constant counts against Span::loop_budget and looks at Span::stop.
-// Aegir's additions: sample("object", "channel", position), neighbourcount(radius), neighbouraverage("channel",
-// radius), and for voxels `@P`, the world position of the cell's centre.
+// Aegir's additions: sample("object", "channel", position), distance("object"), neighbourcount(radius),
+// neighbouraverage("channel", radius), `vector < number` by the vector's length, and for voxels `@P`, the world
+// position of the cell's centre.
 #pragma once
 
 #include <array>
@@ -85,6 +86,7 @@ struct CompileOptions {
   std::vector<Named> variables;       ///< float32 or vec3f; `$name` and `v$name`
   std::vector<SampleSource> samples;  ///< what sample() may read
   Limits limits;
+  std::string identity = "id";  ///< the int64 channel of particles that keys rand(); it cannot be written
   bool operator==(const CompileOptions&) const = default;
 };
 
@@ -120,9 +122,12 @@ struct Uses {
 
 /// What a program calls back; all of it must be thread safe and independent of order.
 struct Services {
-  void* context = nullptr;
+  void* context = nullptr;         ///< of neighbours
+  void* sample_context = nullptr;  ///< of the two below
   /// Value of Program::samples()[source] at a world position; a float writes value[0].
   void (*sample)(void* context, int source, const double position[3], float value[3]) = nullptr;
+  /// Where given, called by apply() and rehearse() before every element; false leaves the element out.
+  bool (*begin)(void* context, std::int64_t bucket, std::int64_t element) = nullptr;
   /// Particles within `radius` metres of an element of a bucket, itself not counted.
   int (*neighbour_count)(void* context, std::int64_t bucket, std::int64_t element, float radius) = nullptr;
   /// Mean of Program::neighbour_channels()[source] over the particles within `radius` metres, itself included.

@@ -167,7 +167,7 @@ TEST(Program, MistakesAreNamed) {
   EXPECT_NE(first_error("string@s = \"x\";").message.find("channels hold"), std::string::npos);
   EXPECT_NE(first_error("print(1);").message.find("not available"), std::string::npos);
   EXPECT_NE(first_error("string s = \"g\"; addtogroup(s);").message.find("literal"), std::string::npos);
-  EXPECT_NE(first_error("@a = sample(\"air\", \"heat\", @P);").message.find("'air'.'density'"), std::string::npos);
+  EXPECT_NE(first_error("@a = sample(\"air\", \"heat\", @P);").message.find("there is 'density'"), std::string::npos);
   EXPECT_NE(first_error("@a = getcoordx();").message.find("works on voxels"), std::string::npos);
   EXPECT_NE(first_error("deletepoint();", Elements::voxels).message.find("works on particles"), std::string::npos);
   EXPECT_NE(first_error("@P.x = 1;", Elements::voxels).message.find("cannot be written"), std::string::npos);
@@ -297,7 +297,7 @@ TEST(Program, ServicesAreCalledWithTheirContext) {
   EXPECT_EQ(program->neighbour_channels(), (std::vector<Named>{{"v", ValueType::vec3f}}));
   float scale = 10;
   Services services;
-  services.context = &scale;
+  services.sample_context = &scale;
   services.sample = [](void* context, int source, const double position[3], float value[3]) {
     for (int a = 0; a < 3; ++a)
       value[a] = *static_cast<float*>(context) * static_cast<float>(position[a]) + static_cast<float>(source);
@@ -318,6 +318,43 @@ TEST(Program, ServicesAreCalledWithTheirContext) {
   EXPECT_EQ(bench.plane<std::int32_t>(*program, "n")[2], 721);
   EXPECT_EQ(bench.plane<float>(*program, "w", 1)[2], 2);
   EXPECT_EQ(bench.plane<float>(*program, "w", 2)[2], 2);
+}
+
+TEST(Program, DistanceSamplesWhereTheElementIs) {
+  const auto program = made("v@P += {1, 0, 0}; @rad = distance(\"air\");");
+  ASSERT_TRUE(program);
+  ASSERT_TRUE(program->find("P") && program->find("P")->read);
+  ASSERT_EQ(program->samples().size(), 1u);
+  EXPECT_EQ(program->samples()[0].channel, "surface_distance");
+  Services services;
+  services.sample = [](void*, int, const double position[3], float value[3]) {
+    value[0] = static_cast<float>(position[0] + 10 * position[1]);
+  };
+  Bench bench(*program, 2);
+  bench.span.services = &services, bench.span.origin[0] = 4, bench.span.spacing = 0.5;
+  bench.plane<float>(*program, "P", 1)[1] = 3;
+  EXPECT_EQ(program->run(bench.span, 0, 2), RunStatus::finished);
+  EXPECT_EQ(bench.plane<float>(*program, "rad")[0], 5);
+  EXPECT_EQ(bench.plane<float>(*program, "rad")[1], 20);
+
+  const auto alone = made("if (distance(\"air\") < 0) deletepoint();");
+  ASSERT_TRUE(alone && alone->find("P"));
+  EXPECT_FALSE(alone->find("P")->written);
+  EXPECT_TRUE(made("f@a = distance(\"air\");", Elements::voxels));
+  for (const char* wrong : {"@a = distance(\"sea\");", "@a = distance(@P);", "@a = distance(\"air\", @P);"})
+    EXPECT_FALSE(compile({wrong}, options()).program) << wrong;
+}
+
+TEST(Program, AVectorBesideANumberIsComparedByItsLength) {
+  const auto program = made(
+      "vec3f a = {3, 0, 4}; vec3i b = {3, 0, 4}; vec2d c = {3, 4};"
+      "i@n = (a < 5.1) + 2 * (a <= 4.9) + 4 * (4.9 < a) + 8 * (5.1 >= b) + 16 * (c > 5) + 32 * (c >= 5);");
+  ASSERT_TRUE(program);
+  Bench bench(*program, 1);
+  EXPECT_EQ(program->run(bench.span, 0, 1), RunStatus::finished);
+  EXPECT_EQ(bench.plane<std::int32_t>(*program, "n")[0], 1 + 4 + 8 + 32);
+  EXPECT_FALSE(compile({"i@n = v@v < {1, 2, 3};"}, options()).program);
+  EXPECT_FALSE(compile({"mat3f m = 1; i@n = m < 1;"}, options()).program);
 }
 
 TEST(Program, VoxelsKnowWhereTheyAre) {

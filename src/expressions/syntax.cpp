@@ -17,10 +17,10 @@ namespace ax = openvdb::ax;
 
 namespace {
 
-constexpr std::array own_functions{"deletepoint", "addtogroup",     "removefromgroup", "ingroup",
-                                   "getcoord",    "getcoordx",      "getcoordy",       "getcoordz",
-                                   "getvoxelpws", "external",       "externalv",       "print",
-                                   "sample",      "neighbourcount", "neighbouraverage"};
+constexpr std::array own_functions{"deletepoint", "addtogroup", "removefromgroup", "ingroup",
+                                   "getcoord",    "getcoordx",  "getcoordy",       "getcoordz",
+                                   "getvoxelpws", "external",   "externalv",       "print",
+                                   "sample",      "distance",   "neighbourcount",  "neighbouraverage"};
 constexpr std::array voxel_functions{"getcoord", "getcoordx", "getcoordy", "getcoordz", "getvoxelpws"};
 constexpr std::array particle_functions{"deletepoint", "addtogroup",     "removefromgroup",
                                         "ingroup",     "neighbourcount", "neighbouraverage"};
@@ -28,23 +28,6 @@ constexpr std::array particle_functions{"deletepoint", "addtogroup",     "remove
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<const char*, N>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// AX ends a message with " line:column"; takes both off.
-Diagnostic diagnostic_of(bool is_error, std::string text) {
-  Diagnostic d{is_error, 0, 0, std::move(text)};
-  const std::size_t colon = d.message.rfind(':'), space = d.message.rfind(' ');
-  if (colon == std::string::npos || space == std::string::npos || space > colon) return d;
-  const char* end = d.message.data() + d.message.size();
-  int line = 0, column = 0;
-  const auto first = std::from_chars(d.message.data() + space + 1, end, line);
-  if (first.ec != std::errc{} || first.ptr != d.message.data() + colon) return d;
-  const auto second = std::from_chars(d.message.data() + colon + 1, end, column);
-  if (second.ec != std::errc{} || second.ptr != end) return d;
-  d.line = line, d.column = column;
-  d.message.resize(space);
-  while (!d.message.empty() && (d.message.back() == ' ' || d.message.back() == '\n')) d.message.pop_back();
-  return d;
 }
 
 std::optional<ValueType> type_of_token(ax::ast::tokens::CoreType token) {
@@ -176,7 +159,7 @@ class Analysis {
 
   void attribute(const std::string& name, const Seen& seen) {
     const bool particles = syntax_.elements == Elements::particles;
-    const bool position = name == "P", fixed = particles && name == "id";
+    const bool position = name == "P", fixed = particles && name == options_.identity;
     const Named* known = find_named(options_.channels, name);
     const ValueType stored = position     ? ValueType::vec3f
                              : fixed      ? ValueType::int64
@@ -241,6 +224,7 @@ class Analysis {
         use_variable(*variable, name == "external" ? ValueType::float32 : ValueType::vec3f, call);
     }
     if (name == "sample") sample(call);
+    if (name == "distance") distance(call);
     if (name == "neighbourcount" && arguments(call, 1, "neighbourcount(radius)")) syntax_.uses.neighbours = true;
     if (name == "neighbouraverage") average(call);
     if (name.starts_with("get")) (void)arguments(call, 0, (name + "()").c_str());
@@ -265,18 +249,35 @@ class Analysis {
   void sample(const ax::ast::FunctionCall& call) {
     if (!arguments(call, 3, "sample(\"object\", \"channel\", @P)")) return;
     const auto object = literal(call, 0, "the name of an Object"), channel = literal(call, 1, "the name of a channel");
-    if (!object || !channel) return;
+    if (object && channel) use_sample(call, *object, *channel);
+  }
+
+  void distance(const ax::ast::FunctionCall& call) {
+    if (!arguments(call, 1, "distance(\"object\")")) return;
+    const auto object = literal(call, 0, "the name of an Object");
+    if (!object) return;
+    asks_at_position_ = true;
+    use_sample(call, *object, distance_channel);
+  }
+
+  void use_sample(const ax::ast::FunctionCall& call, const std::string& object, const std::string& channel) {
+    std::string objects, channels;  // that there are
+    const auto add = [](std::string& list, const std::string& name) {
+      const std::string quoted = "'" + name + "'";
+      if (list.find(quoted) == std::string::npos) list += (list.empty() ? "" : ", ") + quoted;
+    };
     for (const SampleSource& s : options_.samples) {
-      if (s.object != *object || s.channel != *channel) continue;
+      add(objects, s.object);
+      if (s.object != object) continue;
+      add(channels, s.channel);
+      if (s.channel != channel) continue;
       syntax_.uses.samples = true;
-      if (syntax_.sample(*object, *channel) < 0) syntax_.samples.push_back(s);
+      if (syntax_.sample(object, channel) < 0) syntax_.samples.push_back(s);
       return;
     }
-    std::string known;
-    for (const SampleSource& s : options_.samples)
-      known += (known.empty() ? "" : ", ") + ("'" + s.object + "'.'" + s.channel + "'");
-    log_.error("there is no channel '" + *channel + "' of an Object '" + *object + "' to sample; there " +
-                   (known.empty() ? "is none" : "is " + known),
+    log_.error(channels.empty()
+                   ? "there is no Object '" + object + "' to sample; there is " + (objects.empty() ? "none" : objects)
+                   : "there is no channel '" + channel + "' of '" + object + "' to sample; there is " + channels,
                &call);
   }
 
@@ -313,9 +314,21 @@ class Analysis {
     }
   }
 
+  /// distance() reads where the particle is.
+  void read_position() {
+    if (!asks_at_position_ || syntax_.elements != Elements::particles) return;
+    syntax_.only_moves = false;
+    const int p = syntax_.attribute("P");
+    if (p >= 0)
+      syntax_.attributes[static_cast<std::size_t>(p)].read = true;
+    else
+      syntax_.attributes.push_back({"P", ValueType::vec3f, Scalar::f32, 3, true, false, false, 0});
+  }
+
   void finish() {
-    if (syntax_.uses.random && syntax_.elements == Elements::particles && syntax_.attribute("id") < 0)
-      syntax_.attributes.push_back({"id", ValueType::int64, Scalar::i64, 1, true, false, false, 0});
+    read_position();
+    if (syntax_.uses.random && syntax_.elements == Elements::particles && syntax_.attribute(options_.identity) < 0)
+      syntax_.attributes.push_back({options_.identity, ValueType::int64, Scalar::i64, 1, true, false, false, 0});
     std::sort(syntax_.attributes.begin(), syntax_.attributes.end(),
               [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
     for (Attribute& a : syntax_.attributes) a.first_plane = syntax_.plane_count, syntax_.plane_count += a.components;
@@ -332,9 +345,26 @@ class Analysis {
   ax::Logger& log_;
   const ax::ast::Tree& tree_;
   std::map<std::string, Seen> seen_;
+  bool asks_at_position_ = false;
 };
 
 }  // namespace
+
+Diagnostic diagnostic_of(bool is_error, std::string text) {
+  Diagnostic d{is_error, 0, 0, std::move(text)};
+  const std::size_t colon = d.message.rfind(':'), space = d.message.rfind(' ');
+  if (colon == std::string::npos || space == std::string::npos || space > colon) return d;
+  const char* end = d.message.data() + d.message.size();
+  int line = 0, column = 0;
+  const auto first = std::from_chars(d.message.data() + space + 1, end, line);
+  if (first.ec != std::errc{} || first.ptr != d.message.data() + colon) return d;
+  const auto second = std::from_chars(d.message.data() + colon + 1, end, column);
+  if (second.ec != std::errc{} || second.ptr != end) return d;
+  d.line = line, d.column = column;
+  d.message.resize(space);
+  while (!d.message.empty() && (d.message.back() == ' ' || d.message.back() == '\n')) d.message.pop_back();
+  return d;
+}
 
 bool is_own_function(std::string_view name, std::size_t arguments) {
   if (name == "rand") return arguments <= 1;
@@ -369,6 +399,7 @@ int Syntax::neighbour_channel(std::string_view name) const {
 std::unique_ptr<Syntax> analyse(const Source& source, const CompileOptions& options) {
   auto syntax = std::make_unique<Syntax>();
   syntax->elements = source.elements;
+  syntax->identity = options.identity;
   syntax->diagnostics = check_limits(source.text, options.limits);
   if (syntax->failed()) return syntax;
   auto report = [list = &syntax->diagnostics](bool is_error) {

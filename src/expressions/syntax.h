@@ -18,6 +18,7 @@ struct Syntax {
   Elements elements = Elements::particles;
   std::vector<Attribute> attributes;  ///< ordered by name, planes numbered
   int plane_count = 0;
+  std::string identity = "id";  ///< CompileOptions::identity
   Uses uses;
   bool only_moves = false;  ///< P appears only in `@P += …` and `@P -= …`: its value itself is not needed
   std::vector<SampleSource> samples;
@@ -31,8 +32,14 @@ struct Syntax {
   int neighbour_channel(std::string_view name) const;
 };
 
+/// A message of AX, which ends with " line:column", as a Diagnostic.
+Diagnostic diagnostic_of(bool is_error, std::string text);
+
 /// Parses and analyses; the answer has errors where something is wrong.
 std::unique_ptr<Syntax> analyse(const Source& source, const CompileOptions& options);
+
+/// What distance("object") samples.
+inline constexpr const char* distance_channel = "surface_distance";
 
 /// Whether a call of this function is translated by Aegir and not by AX; its literal arguments are then names.
 bool is_own_function(std::string_view name, std::size_t arguments);

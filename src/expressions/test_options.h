@@ -11,7 +11,9 @@ inline CompileOptions options() {
   o.channels = {
       {"P", ValueType::vec3f}, {"v", ValueType::vec3f}, {"id", ValueType::int64}, {"rad", ValueType::float32}};
   o.variables = {{"dt", ValueType::float32}, {"wind", ValueType::vec3f}};
-  o.samples = {{"air", "density", ValueType::float32}, {"air", "vel", ValueType::vec3f}};
+  o.samples = {{"air", "density", ValueType::float32},
+               {"air", "surface_distance", ValueType::float32},
+               {"air", "vel", ValueType::vec3f}};
   return o;
 }
 

@@ -8,6 +8,7 @@
 #include "io/atomic_file.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/behavior.h"
+#include "pipeline/model/in_order.h"
 #include "pipeline/model/object.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
@@ -211,7 +212,8 @@ class SurfaceOperator final : public Operator {
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };
 
-class SurfaceBehavior final : public Behavior {
+/// Built in order, and so after the expressions, whose attributes may be its masks.
+class SurfaceBehavior final : public Behavior, public InOrder {
  public:
   using Settings = SurfaceChoice;
   static TypeInfo info() {

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Expressions in setups: the same bits on any threads and ranks and after resuming, and messages that name the place."""
+import signal
+import time
 import unittest
 
 import support
@@ -59,6 +61,8 @@ setup:
 outputs:
   - points: cache
     attributes: [v, id, spin, wet]
+  - volumes: grids
+    fields: [vel, gust]
 """
 
 
@@ -106,6 +110,7 @@ class Bits(support.AegirTest):
         water = self.stats(whole)[-1]["objects"]["water"]
         self.assertGreater(water["removed"]["skim"], 0)
         self.assertIn("spin", self.aegir("info", whole / "water/water.points.0005.vdb").stdout)
+        self.assertIn("gust", self.aegir("info", whole / "water/water.volumes.0005.vdb").stdout)
 
 
 HEAD = "aegir: 1\nsetup:\n- particles: dust\n- emitter: e\n  shape: {kind: sphere}\n  count: 9\n"  # six lines
@@ -136,7 +141,7 @@ class Messages(support.AegirTest):
             ("- expression: x\n  code: f@age = neighbouraverage(\"age\", 0.1);\n  stage: after_solve\n", "s.yaml:8:17: 'age' is averaged"),
             ("- expression: x\n  code: i@id = 3;\n", "s.yaml:8:9: attribute 'id' cannot be written"),
             ("- expression: x\n  code: f@v = 1;\n", "s.yaml:8:"),
-            ("- expression: x\n  code: v@a = sample(\"air\", \"vel\", @P);\n", "s.yaml:8:15: there is no channel 'vel'"),
+            ("- expression: x\n  code: v@a = sample(\"air\", \"vel\", @P);\n", "s.yaml:8:15: there is no Object 'air' to sample; there is none"),
             ("- expression: x\n", "s.yaml:7:3: 'expression': give one of 'code' and 'file'"),
             ("- expression: x\n  code: f@a = 1;\n  file: a.ax\n", "give one of 'code' and 'file'"),
             ("- expression: x\n  file: gone.ax\n", "s.yaml:8:9: "),
@@ -161,6 +166,35 @@ class Messages(support.AegirTest):
         setup = self.write("s.yaml", HEAD + "- expression: x\n  stage: after_solve\n  code: f@n = neighbourcount(1000);\n")
         done = self.run_setup(setup, code=3)
         self.assertIn("use a smaller radius or larger cells", done.stderr)
+
+
+class Interrupted(support.AegirTest):
+    """Ctrl-C reaches into a snippet: a loop that goes on too long ends at once, and the run goes on from its last checkpoint."""
+
+    def test_a_long_loop(self):
+        text = CLOUD % {"last": 4}
+        slow = """  - expression: slow
+    loop_limit: 1000000000000
+    code: |
+      float x = @heat;
+      if ($frame > 2) while (x > -1) x += 1;
+      f@x = x;
+outputs:"""
+        setup = self.write("setup.yaml", text.replace("outputs:", slow, 1))
+        process = self.start(setup, "--threads", 2, "--checkpoint-every", 1)
+        self.wait_until(process, lambda: "0002" in self.checkpoints(self.out), "checkpoint 2")
+        time.sleep(1)  # it is in the loop of frame 3, or will be
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = self.finish(process, 128 + signal.SIGINT)
+        self.assertLess(time.monotonic() - asked, 30)
+        self.assertIn("stopped", output)
+        self.assertEqual(self.checkpoints(self.out)[-1], "0002")
+        self.assert_tidy(self.out)
+        self.assertEqual(max(map(self.frame_number, self.frames(self.out))), 2)
+        # The state of the checkpoint is whole: without the loop the run goes on to its end.
+        self.run_setup(setup, "--resume", "--set", "slow.code=f@x = 1;")
+        self.assertEqual(max(map(self.frame_number, self.frames(self.out))), 4)
 
 
 if __name__ == "__main__":

@@ -435,7 +435,7 @@ class ColliderBehavior final : public Behavior {
   Status create_actions(Builder& build) override {
     const auto objects = build.objects();
     if (std::none_of(objects.begin(), objects.end(), [](Object* o) { return o->simulated() && o->particles(); }))
-      build.switch_off("nothing in its group can touch it");
+      build.switch_off("nothing in its group can touch it; expressions can ask where it is");
     return {};
   }
 

@@ -64,7 +64,9 @@ TEST(Crowding, crowds_of_any_size_are_spread_and_never_fed) {
           liquid.response([&](const Vec3d& x) { return 1 + std::cos(2 * M_PI / cells * dot(direction, x)); });
       EXPECT_GE(gain, -1e-6) << "crowds " << cells << " cells apart along " << direction.x << " " << direction.y << " "
                              << direction.z;
-      if (cells >= 8 && length(direction) < 1.2) EXPECT_GT(gain, 0.2) << cells;
+      if (cells >= 8 && length(direction) < 1.2) {
+        EXPECT_GT(gain, 0.2) << cells;
+      }
     }
 }
 

@@ -1,16 +1,10 @@
 #include "phenomena/common/expression.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "expressions/apply.h"
-#include "phenomena/common/derived_channels.h"
 #include "phenomena/common/expression_operator.h"
-#include "phenomena/common/expression_place.h"
 #include "phenomena/common/hybrid_object.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/model/in_order.h"
@@ -23,70 +17,21 @@ namespace {
 using expression::CompileOptions;
 using expression::Elements;
 using expression::Program;
-using expression::ValueType;
-
-constexpr std::array<const char*, 4> given_variables{"time", "frame", "dt", "substep"};
 
 struct Settings : ExpressionSettings {
   Located<std::string> code;
   FilePath file;
   ObjectList objects;
+  std::map<std::string, FilePath> fields;
 };
-
-std::string wrong_names(const Settings& s) {
-  const auto wrong = [](const std::string& name) -> std::string {
-    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
-    const auto is_word = [&](char c) { return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)); };
-    if (name.empty() || !is_letter(name.front()) || !std::all_of(name.begin(), name.end(), is_word))
-      return "variable '" + name + "' cannot be written as $name; use letters, digits and _";
-    if (std::find(given_variables.begin(), given_variables.end(), name) != given_variables.end())
-      return "$" + name + " is given by the run; call the variable something else";
-    return "";
-  };
-  for (const auto& [name, value] : s.variables)
-    if (std::string text = wrong(name); !text.empty()) return text;
-  for (const auto& [name, value] : s.vectors) {
-    if (std::string text = wrong(name); !text.empty()) return text;
-    if (s.variables.contains(name)) return "'" + name + "' is in 'variables' and in 'vectors'";
-  }
-  return "";
-}
-
-Result<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) return io_error("{}: cannot be read", path);
-  return text;
-}
-
-/// A snippet with its places. The setup is read again for them, and only when something is wrong.
-struct Snippet {
-  const Settings& settings;
-  std::string text;
-
-  SnippetPlaces places() const {
-    if (!settings.file.empty()) return SnippetPlaces::whole_file(settings.file.resolved, text);
-    const auto file = read_text(settings.code.where.file);
-    return SnippetPlaces::in_setup(file ? *file : "", settings.code.where, text);
-  }
-};
-
-Result<Snippet> read_snippet(const Settings& s) {
-  if (s.file.empty()) return Snippet{s, *s.code};
-  auto text = read_text(s.file.resolved);
-  if (!text)
-    return Error{Failure::io, fmt::format("'{}' cannot be read; is the file there?", s.file.text), s.file.where};
-  return Snippet{s, std::move(*text)};
-}
 
 /// A stage between sorting and moving: particles are found by their cells, and the grid is laid out for them.
 bool sorted(Stage stage) { return stage == Stage::after_forces || stage == Stage::after_solve; }
 
 /// What the language allows and this stage does not.
-Status check_stage(const Program& program, const Snippet& snippet) {
-  const Stage stage = snippet.settings.stage;
+Status check_stage(const Program& program, const Snippet& snippet, Stage stage) {
   const auto wrong = [&](std::string_view word, std::string text) {
-    return Error{Failure::usage, std::move(text), snippet.places().of_word(word)};
+    return Error{Failure::usage, std::move(text), snippet.of_word(word)};
   };
   const expression::Attribute* p = program.find(particle::position.name);
   if (program.elements() == Elements::voxels) return {};
@@ -101,7 +46,7 @@ Status check_stage(const Program& program, const Snippet& snippet) {
                     "an attribute here and delete them at 'after_move'",
                     stage_name(stage)));
   if (!program.uses().neighbours) return {};
-  const bool counts = find_ax_word(snippet.text, "neighbourcount") != std::string::npos;
+  const bool counts = find_ax_word(snippet.text(), "neighbourcount") != std::string::npos;
   if (!sorted(stage))
     return wrong(
         counts ? "neighbourcount" : "neighbouraverage",
@@ -118,18 +63,11 @@ Status check_stage(const Program& program, const Snippet& snippet) {
 }
 
 CompileOptions options_for(const Settings& s, Object& object, const Snippet& snippet) {
-  CompileOptions options;
-  for (const char* name : given_variables) options.variables.push_back({name, ValueType::float32});
-  for (const auto& [name, value] : s.variables) options.variables.push_back({name, ValueType::float32});
-  for (const auto& [name, value] : s.vectors) options.variables.push_back({name, ValueType::vec3f});
-  auto* hybrid = dynamic_cast<HybridObject*>(&object);
-  if (s.over == ExpressionOver::voxels)
-    options.channels = expression::channels_of(hybrid->grid());
-  else {
-    if (auto* source = dynamic_cast<DerivedSource*>(&object))
-      for (const DerivedInfo& d : derived_channels())
-        if (find_ax_word(snippet.text, std::string("@") + d.name) != std::string::npos)
-          source->derive(d.name, s.stage == Stage::frame_end ? Asked::frame_end : Asked::every_substep);
+  CompileOptions options = snippet_options(s);
+  if (s.over == ExpressionOver::voxels) {
+    options.channels = expression::channels_of(dynamic_cast<HybridObject&>(object).grid());
+  } else {
+    derive_named(object, snippet, s.stage);
     options.channels = expression::channels_of(*object.particles());
   }
   return options;
@@ -146,6 +84,9 @@ class Expression final : public Behavior, public InOrder {
             "what they say; on grids `v@vel` holds the velocities of the three lower faces of a cell. Other names are "
             "created, and are then known to outputs and checkpoints: `f@heat = 1`. `$time` (s), `$frame`, `$dt` (s) "
             "and `$substep` are those of the substep, `$name` and `v$name` are what `variables` and `vectors` hold.\n\n"
+            "`distance(\"object\")` is the distance to a liquid's surface or to a collider, negative inside, and "
+            "`sample(\"object\", \"channel\", position)` reads a liquid's grid (`vel`, `pressure`, `surface_distance`, "
+            "…), a collider (`vel`, `surface_distance`) or a file of `fields` (`vel`) anywhere.\n\n"
             "Expressions at one stage run in the order in which they stand in the setup. The first frame, the state at "
             "t = 0, only passes `ingest`, `frame_begin`, `substep_begin`, `after_emission` and `frame_end`."};
   }
@@ -155,7 +96,8 @@ class Expression final : public Behavior, public InOrder {
 
  private:
   Result<std::vector<Object*>> targets(Builder& build) const;
-  Status act_on(Builder& build, Object& object) const;
+  Result<std::vector<SampleOffer>> offers(Builder& build) const;
+  Status act_on(Builder& build, Object& object, const std::vector<SampleOffer>& offers) const;
   Scoped<Settings> settings_;
 };
 
@@ -179,6 +121,10 @@ void Expression::describe(Schema<Settings>& s) {
   s.field("objects", &Settings::objects).doc("Objects it acts on; all in the group that it can act on if not given.");
   s.field("variables", &Settings::variables).doc("Numbers by name, read as `$name`; they may be keyframed.");
   s.field("vectors", &Settings::vectors).doc("Vectors by name, read as `v$name`; they may be keyframed.");
+  s.field("fields", &Settings::fields)
+      .doc(
+          "Files of vector volumes by name, one file or a sequence (`wind.$F4.vdb`), read as "
+          "`sample(\"name\", \"vel\", position)`.");
   s.field("seed", &Settings::seed).doc("Another seed gives other random numbers from `rand()`.");
   s.field("loop_limit", &Settings::loop_limit)
       .min(1)
@@ -209,32 +155,40 @@ Result<std::vector<Object*>> Expression::targets(Builder& build) const {
   return chosen;
 }
 
-Status Expression::act_on(Builder& build, Object& object) const {
+Status Expression::act_on(Builder& build, Object& object, const std::vector<SampleOffer>& offers) const {
   const Settings& s = settings_.of(object.path());
   if (s.over != settings_.base.over)
     return usage_error({}, "'over' cannot be overridden for '{}'; write another expression for it", object.path());
-  const Result<Snippet> snippet = read_snippet(s);
-  if (!snippet) return snippet.error();
   const bool voxels = s.over == ExpressionOver::voxels;
-  const expression::Source source{snippet->text, voxels ? Elements::voxels : Elements::particles, {}, 0};
-  const expression::Compiled compiled = expression::compile(source, options_for(s, object, *snippet));
-  for (const expression::Diagnostic& d : compiled.diagnostics) {
-    Error said{Failure::usage, d.message, snippet->places().at(d.line, d.column)};
-    if (d.is_error) return said;
-    // Numbers that become other numbers are everywhere: `float x = rand();`.
-    if (!d.message.starts_with("implicit conversion"))
-      build.warn(fmt::format("{} (at {}:{})", d.message, said.where.line, said.where.column));
-  }
-  if (!compiled.program) return usage_error(snippet->places().at(0, 0), "the expression cannot be compiled");
-  if (Status ok = check_stage(*compiled.program, *snippet); !ok) return ok;
+  const auto snippet = Snippet::statements(s.code, s.file, voxels ? Elements::voxels : Elements::particles);
+  if (!snippet) return snippet.error();
+  auto compiled = compile_snippet(build, *snippet, options_for(s, object, *snippet), offers, s.stage);
+  if (!compiled) return compiled.error();
+  if (Status ok = check_stage(*compiled->program, *snippet, s.stage); !ok) return ok;
   Status declared;
   if (voxels)
-    declared = expression::declare_created(*compiled.program, dynamic_cast<HybridObject&>(object).grid());
+    declared = expression::declare_created(*compiled->program, dynamic_cast<HybridObject&>(object).grid());
   else
-    declared = expression::declare_created(*compiled.program, *object.particles());
-  if (!declared) return Error{Failure::usage, declared.error().message, snippet->places().at(0, 0)};
-  build.add(std::make_unique<ExpressionOperator>(build.path(), object, compiled.program, s));
+    declared = expression::declare_created(*compiled->program, *object.particles());
+  if (!declared) return Error{Failure::usage, declared.error().message, snippet->at(0, 0)};
+  build.add(std::make_unique<ExpressionOperator>(build.path(), object, std::move(*compiled), s));
   return {};
+}
+
+/// What Objects of the whole setup offer, and the files of `fields`.
+Result<std::vector<SampleOffer>> Expression::offers(Builder& build) const {
+  std::vector<SampleOffer> all = sample_offers(build.all_objects());
+  VectorSources sources(build, "a field of an expression");
+  for (const auto& [name, file] : settings_.base.fields) {
+    for (const Object* o : build.all_objects())
+      if (o->named(name))
+        return usage_error(file.where, "'fields' calls a file '{}', as the Object '{}' is; choose another name", name,
+                           o->path());
+    auto vectors = sources.open(file, "vel");
+    if (!vectors) return vectors.error();
+    all.push_back(sample_offer(name, std::move(*vectors)));
+  }
+  return all;
 }
 
 Status Expression::create_actions(Builder& build) {
@@ -245,8 +199,10 @@ Status Expression::create_actions(Builder& build) {
                                                                    : "no Object in its group has particles");
     return {};
   }
+  const auto offered = offers(build);
+  if (!offered) return offered.error();
   for (Object* o : *objects)
-    if (Status ok = act_on(build, *o); !ok) return ok;
+    if (Status ok = act_on(build, *o, *offered); !ok) return ok;
   return {};
 }
 

@@ -23,6 +23,7 @@ std::vector<const char*> metric_channels(const BreakingCriteria& c) {
   if (c.surface_distance) names.push_back(particle::surface_distance.name);
   if (c.neighbours) names.push_back(particle::neighbours.name);
   if (c.pressure_gradient) names.push_back(particle::pressure_gradient.name);
+  if (!c.when.empty()) names.push_back(c.when.c_str());
   return names;
 }
 
@@ -32,11 +33,12 @@ BreakingMetric::BreakingMetric(const BreakingCriteria& criteria, const ParticleS
   if (criteria.surface_distance) distance_.emplace(particles.read(particle::surface_distance));
   if (criteria.neighbours) neighbours_.emplace(particles.read(particle::neighbours));
   if (criteria.pressure_gradient) gradient_.emplace(particles.read(particle::pressure_gradient));
+  if (!criteria.when.empty()) when_.emplace(particles.read(ParticleChannel<float>{criteria.when.c_str()}));
 }
 
 void BreakingMetric::evaluate(int bucket, std::span<float> out) const {
   std::fill(out.begin(), out.end(), 1.0f);
-  const auto apply = [&](const Ramp& ramp, const auto& access, auto&& number) {
+  const auto apply = [&](const auto& ramp, const auto& access, auto&& number) {
     const auto values = access(bucket);
     for (std::size_t i = 0; i < out.size(); ++i) out[i] *= ramp(number(values[i]));
   };
@@ -46,6 +48,7 @@ void BreakingMetric::evaluate(int bucket, std::span<float> out) const {
   if (distance_) apply(*criteria_.surface_distance, *distance_, same);
   if (neighbours_) apply(*criteria_.neighbours, *neighbours_, same);
   if (gradient_) apply(*criteria_.pressure_gradient, *gradient_, size);
+  if (when_) apply([](float x) { return x; }, *when_, same);
 }
 
 }  // namespace aegir

@@ -6,13 +6,15 @@
 //   metric.evaluate(bucket, values);                     // one number per particle of the bucket
 //
 //   m = Π_c s((x_c - from_c) / (to_c - from_c)),   s(t) = t² (3 - 2 t), t clamped to [0, 1]
-// over the criteria c that are given: speed |v|, distance to the surface φ, number of neighbours n, and |∇p|. A
-// product: who fails one of them stays, whatever the others say. [Lesser et al. 2022, §7.1.1, names the quantities]
+// over the criteria c that are given: speed |v|, distance to the surface φ, number of neighbours n, and |∇p|; times
+// what an expression said, if there is one (when.h). A product: who fails one of them stays, whatever the others say.
+// [Lesser et al. 2022, §7.1.1, names the quantities]
 #pragma once
 
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "domain/particles/particle_system.h"
@@ -31,9 +33,10 @@ struct BreakingCriteria {
   std::optional<Ramp> surface_distance;   ///< m, negative inside
   std::optional<Ramp> neighbours;         ///< others within one cell size
   std::optional<Ramp> pressure_gradient;  ///< Pa/m
+  std::string when;                       ///< channel of a factor that is worked out elsewhere; empty: none
   double threshold = 0.5;                 ///< of the metric, above 0
 
-  bool none() const { return !speed && !surface_distance && !neighbours && !pressure_gradient; }
+  bool none() const { return !speed && !surface_distance && !neighbours && !pressure_gradient && when.empty(); }
   /// How far a metric is beyond the threshold: 0 at it, 1 for a metric of 1.
   double excess(double metric) const;
 };
@@ -51,7 +54,7 @@ class BreakingMetric {
  private:
   BreakingCriteria criteria_;
   std::optional<ParticleRead<Vec3f>> velocity_, gradient_;
-  std::optional<ParticleRead<float>> distance_;
+  std::optional<ParticleRead<float>> distance_, when_;
   std::optional<ParticleRead<std::int32_t>> neighbours_;
 };
 

@@ -42,7 +42,7 @@ void Rejoin::plan(TaskList& tasks) {
              .stage = Stage::group_exit,
              .behavior = behavior(),
              .accesses = {reads(from, "P"), reads(from, "v"), reads(from, "mass"), reads(from, "pscale"),
-                          reads(from, "age"), reads(from, distance_name_), writes(from, "id")},
+                          reads(from, "age"), reads(from, decisive().name), writes(from, "id")},
              .after = turns_so_far(tasks, Stage::group_exit, from, to),
              .acting = {},
              .run = [this](StepContext& c) { return leave(c); }});
@@ -60,22 +60,23 @@ Status Rejoin::probe(StepContext& c) {
   return {};
 }
 
-// Per droplet: 8 bytes of id, 4 of age, 4 of distance; two comparisons.
+// Per droplet: 8 bytes of id, 4 of age, 4 of distance or of what the expression said; two comparisons.
 Status Rejoin::leave(StepContext& c) {
   ParticleSystem& particles = *droplets_.particles();
   std::vector<std::vector<Fallen>> found(static_cast<std::size_t>(particles.topology().local_count()));
+  const bool chosen = !s_.when.empty();
   const auto deep = static_cast<float>(-s_.depth), delay = static_cast<float>(s_.delay);
   for_each_bucket(
       c.exec, "rejoining", particles.topology(),
-      [&](const Bucket& b, auto& id, auto& distance, auto& age, auto& p, auto& v, auto& mass, auto& radius) {
+      [&](const Bucket& b, auto& id, auto& value, auto& age, auto& p, auto& v, auto& mass, auto& radius) {
         for (std::size_t i = 0; i < p.count; ++i) {
-          if (!(distance[i] < deep) || id[i] < 0 || !(age[i] > delay)) continue;
+          if (!(chosen ? value[i] >= 0.5f : value[i] < deep) || id[i] < 0 || !(age[i] > delay)) continue;
           found[static_cast<std::size_t>(b.index)].push_back(
               {b.origin() + Vec3d(p[i]) * b.spacing(), v[i], radius[i], mass[i], id[i]});
           id.set(i, ~id[i]);
         }
       },
-      particles.write(particle::id), particles.read(distance()), particles.read(particle::age),
+      particles.write(particle::id), particles.read(decisive()), particles.read(particle::age),
       particles.read(particle::position), particles.read(particle::velocity), particles.read(particle::mass),
       particles.read(particle::radius));
   fallen_.clear();

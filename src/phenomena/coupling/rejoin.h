@@ -1,7 +1,7 @@
 // Rejoining: droplets that fall back into a liquid become liquid again.
 //
 //   audit         probe     how deep every droplet is below the liquid's surface, kept with it
-//   group_exit    leave     droplets deep enough and old enough are marked for removal
+//   group_exit    leave     droplets deep enough (or chosen by an expression) and old enough are marked for removal
 //   group_enter   enter     each joins a particle of the liquid (join.h)
 #pragma once
 
@@ -17,6 +17,7 @@ namespace aegir {
 
 struct RejoinSettings {
   double depth = 0;  ///< m below the surface
+  std::string when;  ///< channel that decides instead, from a half on; empty: none
   double delay = 0;  ///< s that droplets are older than
   std::int64_t seed = 1;
 };
@@ -31,6 +32,9 @@ class Rejoin final : public Operator {
   Status leave(StepContext& c);
   Status enter(StepContext& c);
   ParticleChannel<float> distance() const { return {distance_name_.c_str(), unit::metre, far_}; }
+  ParticleChannel<float> decisive() const {
+    return s_.when.empty() ? distance() : ParticleChannel<float>{s_.when.c_str()};
+  }
 
   ParticleObject& droplets_;
   HybridObject& liquid_;

@@ -33,6 +33,18 @@ std::vector<float> filling(Exec& exec, ParticleSystem& particles, const std::vec
   return found;
 }
 
+/// A channel of all particles of this rank, in order of memory. 4 bytes read and 4 written.
+std::vector<float> values_of(Exec& exec, const ParticleSystem& particles, const ParticleChannel<float>& channel) {
+  std::vector<float> values(particles.size());
+  for_each_bucket(
+      exec, "values", particles.topology(),
+      [&](const Bucket& b, auto& from) {
+        for (std::size_t i = 0; i < from.count; ++i) values[particles.first(b.index) + i] = from[i];
+      },
+      particles.read(channel));
+  return values;
+}
+
 }  // namespace
 
 Swallow::Swallow(std::string behavior, ParticleObject& droplets, Object& liquid, const SwallowSettings& settings)
@@ -43,11 +55,15 @@ Swallow::Swallow(std::string behavior, ParticleObject& droplets, Object& liquid,
 
 void Swallow::plan(TaskList& tasks) {
   const std::string &from = droplets_.path(), &to = liquid_.path();
+  std::vector<ChannelAccess> accesses{reads(from, "P"), reads(from, "mass"), reads(from, "age"), writes(from, "id")};
+  if (s_.when.empty())
+    accesses.insert(accesses.end(), {reads(to, "P", bucket_size), reads(to, "pscale", bucket_size)});
+  else
+    accesses.push_back(reads(from, s_.when));
   tasks.add({.name = "leave " + from + " into " + to + " (cached: it is given nothing)",
              .stage = Stage::group_exit,
              .behavior = behavior(),
-             .accesses = {reads(from, "P"), reads(from, "mass"), reads(from, "age"), writes(from, "id"),
-                          reads(to, "P", bucket_size), reads(to, "pscale", bucket_size)},
+             .accesses = std::move(accesses),
              .after = turns_so_far(tasks, Stage::group_exit, from, to),
              .acting = {},
              .run = [this](StepContext& c) { return leave(c); }});
@@ -56,10 +72,14 @@ void Swallow::plan(TaskList& tasks) {
 Status Swallow::leave(StepContext& c) {
   ParticleSystem &droplets = *droplets_.particles(), &liquid = *liquid_.particles();
   if (c.first_frame || droplets.global_size(c.exec.comm) == 0) return {};
-  const std::vector<float> filled =
-      ask_owners(c.exec, liquid.topology(), places_of(c.exec, droplets), 0.0f,
-                 [&](const std::vector<Vec3d>& here) { return filling(c.exec, liquid, here); });
-  const auto enough = static_cast<float>(share_of_ball(s_.depth)), delay = static_cast<float>(s_.delay);
+  std::vector<float> filled;
+  if (s_.when.empty())
+    filled = ask_owners(c.exec, liquid.topology(), places_of(c.exec, droplets), 0.0f,
+                        [&](const std::vector<Vec3d>& here) { return filling(c.exec, liquid, here); });
+  else
+    filled = values_of(c.exec, droplets, ParticleChannel<float>{s_.when.c_str()});
+  const auto enough = static_cast<float>(s_.when.empty() ? share_of_ball(s_.depth) : 0.5),
+             delay = static_cast<float>(s_.delay);
   std::vector<double> masses(static_cast<std::size_t>(droplets.topology().local_count()), 0);
   for_each_bucket(
       c.exec, "swallow", droplets.topology(),

@@ -14,6 +14,7 @@ namespace aegir {
 struct SwallowSettings {
   double depth = 0.5;  ///< cells
   double delay = 0;    ///< s that droplets are older than
+  std::string when{};  ///< channel that decides instead of the depth, from a half on; empty: none
 };
 
 /// Share of a ball of radius 1 that is below a plane `depth` above its centre; for |depth| ≤ 1.

@@ -8,6 +8,7 @@
 #include "phenomena/coupling/register.h"
 #include "phenomena/coupling/rejoin.h"
 #include "phenomena/coupling/swallow.h"
+#include "phenomena/coupling/when.h"
 #include "pipeline/model/behavior.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
@@ -68,6 +69,7 @@ struct TransitionSettings {
   std::optional<SplitSettings> split;
   std::optional<double> density;
   std::optional<double> depth;
+  Located<std::string> when;
   double delay = 0.05;
   std::int64_t seed = 1;
 
@@ -88,11 +90,11 @@ struct TransitionSettings {
 constexpr Range few_neighbours{0.4, 0.15}, small_gradient{0.5, 0.1};
 constexpr double ball = 4.1887902047863905, earth = 9.81;
 
-BreakingCriteria criteria_of(const TransitionSettings& s, const HybridObject* liquid) {
+BreakingCriteria criteria_of(const TransitionSettings& s, const HybridObject* liquid, const std::string& when) {
   const auto ramp = [](const std::optional<Range>& r) {
     return r ? std::optional(Ramp{(*r)[0], (*r)[1]}) : std::nullopt;
   };
-  BreakingCriteria c{ramp(s.speed), ramp(s.surface_distance), ramp(s.neighbours), ramp(s.pressure_gradient)};
+  BreakingCriteria c{ramp(s.speed), ramp(s.surface_distance), ramp(s.neighbours), ramp(s.pressure_gradient), when};
   if (!c.none()) return c;
   const double inside = ball * (liquid ? liquid->particles_per_cell() : 8.0);
   c.neighbours = Ramp{few_neighbours[0] * inside, few_neighbours[1] * inside};
@@ -116,7 +118,14 @@ class Transition final : public Behavior {
         "when it reaches `threshold`. Quantities are those of the last substep. Without any criterion, `neighbours` "
         "from 40 to 15 per cent of those inside the liquid and `pressure_gradient` from a half to a tenth of `ρ g` "
         "decide. The particle's mass goes to droplets by `split`.\n\n"
-        "**Rejoining.** A droplet deeper than `depth` joins the nearest particle of the liquid; one that has thereby "
+        "`when` is an [expression](../expressions.md) over the particles of `from`, true or false or a number, that "
+        "the "
+        "metric is multiplied with; without ramps it is the metric: `when: \"@pressure_gradient < 0.15 * $density * $g "
+        "&& @neighbours < 12\"`. It is evaluated when a substep ends. `$density` is that of the liquid, `$g` the size "
+        "of the gravity that acts on it (9.81 m/s² if there is none); `distance('object')` and `sample()` look at "
+        "other Objects.\n\n"
+        "**Rejoining.** A droplet deeper than `depth`, or for which `when` holds, joins the nearest particle of the "
+        "liquid; one that has thereby "
         "become twice as heavy as it was made divides.\n\n"
         "Mass and momentum are kept to the rounding of floats and told in the statistics: `removed` of one Object and "
         "`added` of the other, and `<path>:momentum_error`, the momentum lost so far over all that was handed over. "
@@ -157,6 +166,11 @@ class Transition final : public Behavior {
         .max(1)
         .group("rejoining")
         .doc("Cells of the liquid that a droplet must be below its surface; 0.5 if not given.");
+    s.field("when", &Settings::when)
+        .doc(
+            "Expression that decides about each particle of `from`. Breaking away: a factor of the metric, where true "
+            "is 1 and false 0. Rejoining: instead of `depth`, droplets join where it is true or at least a half; "
+            "`@surface_distance` is their distance to the liquid.");
     s.field("delay", &Settings::delay)
         .unit("s")
         .min(0)
@@ -173,6 +187,7 @@ class Transition final : public Behavior {
       if (v.depth && v.of_breaking())
         return fmt::format("'depth' is for droplets that rejoin a liquid, '{}' for liquid that breaks away",
                            v.of_breaking());
+      if (v.depth && !v.when->empty()) return "give one of 'depth' and 'when'";
       return "";
     });
   }
@@ -226,8 +241,11 @@ class Transition final : public Behavior {
     if (!liquid)
       build.warn(fmt::format(
           "'{}' is a cached run: droplets are made beside its particles, and nothing is taken from it", from.path()));
+    const std::string when = channel_of_when(build, from, s);
+    if (!when.empty())
+      if (Status ok = add_when(build, from, when, {s.when, liquid, s.density.value_or(1000), s.seed}); !ok) return ok;
     BreakAwaySettings settings;
-    settings.criteria = criteria_of(s, liquid);
+    settings.criteria = criteria_of(s, liquid, when);
     settings.split.law = split.distribution, settings.split.smallest = radius[0], settings.split.greatest = radius[1];
     settings.split.most = split.most, settings.split.weighting = split.weighting;
     settings.threshold = s.threshold.value_or(0.5), settings.amount = split.amount, settings.spread = split.spread;
@@ -240,9 +258,11 @@ class Transition final : public Behavior {
     const Settings& s = settings_.of(from.path());
     if (const char* name = s.of_breaking())
       return usage_error({}, "'{}' is for liquid that breaks away; '{}' rejoins '{}'", name, from.path(), to.path());
+    const std::string when = channel_of_when(build, from, s);
     build.add(std::make_unique<Rejoin>(build.path(), from, to,
-                                       RejoinSettings{s.depth.value_or(0.5) * to.spacing(), s.delay, s.seed}));
-    return {};
+                                       RejoinSettings{s.depth.value_or(0.5) * to.spacing(), when, s.delay, s.seed}));
+    // After the distance to the liquid, which it may read.
+    return when.empty() ? Status() : add_when(build, from, when, {s.when, &to, to.settings().density, s.seed});
   }
 
   Status swallow(Builder& build, ParticleObject& from, Object& to) const {
@@ -251,8 +271,15 @@ class Transition final : public Behavior {
       return usage_error({}, "'{}' is for liquid that breaks away; '{}' falls into '{}'", name, from.path(), to.path());
     build.warn(fmt::format("'{}' is a cached run: droplets that fall into it are taken away, and it is given nothing",
                            to.path()));
-    build.add(std::make_unique<Swallow>(build.path(), from, to, SwallowSettings{s.depth.value_or(0.5), s.delay}));
+    const std::string when = channel_of_when(build, from, s);
+    if (!when.empty())
+      if (Status ok = add_when(build, from, when, {s.when, nullptr, s.density.value_or(1000), s.seed}); !ok) return ok;
+    build.add(std::make_unique<Swallow>(build.path(), from, to, SwallowSettings{s.depth.value_or(0.5), s.delay, when}));
     return {};
+  }
+
+  static std::string channel_of_when(const Builder& build, Object& from, const Settings& s) {
+    return s.when->empty() ? "" : when_channel(*from.particles(), build.path());
   }
 
   Scoped<Settings> settings_;

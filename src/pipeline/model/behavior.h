@@ -37,6 +37,8 @@ class Builder {
   virtual std::vector<Object*> objects() const = 0;
   /// Objects whose scope covers the given Object: it lies in their group or below (colliders of a liquid).
   virtual std::vector<Object*> objects_acting_on(const Object& object) const = 0;
+  /// Objects of the whole setup, in order of their paths: for those who only look.
+  virtual std::vector<Object*> all_objects() const = 0;
   virtual void add(std::unique_ptr<Object> object) = 0;
   virtual void add(std::unique_ptr<Operator> action) = 0;
   /// Says that the Behavior has nothing to do, and why; it then takes no part.

@@ -42,6 +42,8 @@ struct Simulation::Impl {
   StateTree clock_state{"clock"};
   int last_frame = 0;
   std::string output_directory;
+  const std::int32_t* stop = nullptr;
+  std::function<void(const std::string&)> tell_task;
   std::int64_t capped_frame =
       std::numeric_limits<std::int64_t>::min();  // the newest that would have needed more substeps than it may have
   std::vector<std::pair<std::string, ObjectAudit>> audits;
@@ -71,6 +73,7 @@ struct Simulation::Impl {
     c.most_substeps = setup.timeline.substeps.max;
     c.frame_time = frame_time();
     c.output_directory = output_directory;
+    c.stop = stop;
     c.warnings = &warnings;
     c.solves = &solves;
     return c;
@@ -81,6 +84,7 @@ struct Simulation::Impl {
       if (task.stage < first || task.stage > last) continue;
       const Grant grant{task.full_name(), task.accesses};
       GrantScope scope(grant);
+      if (tell_task) tell_task(grant.task);
       Stopwatch watch;
       exec.profile.begin_task();
       const Status status = task.run(context);
@@ -134,6 +138,7 @@ struct Simulation::Impl {
     for (const auto& o : objects) {
       memory += o->memory_bytes();
       if (!o->simulated()) continue;
+      if (tell_task) tell_task(o->path() + ":audit");
       Stopwatch watch;
       exec.profile.begin_task();
       audits.emplace_back(o->path(), o->audit(exec));
@@ -168,19 +173,14 @@ class NodeBuilder final : public Builder {
   const std::string& path() const override { return node_.path; }
   const Location& where() const override { return node_.where; }
   std::vector<Object*> objects() const override {
-    std::vector<Object*> found;
     const std::string group = is_output_ ? "" : group_of(node_.path);
-    for (const auto& o : objects_)
-      if (in_group(o->path(), group)) found.push_back(o.get());
-    std::sort(found.begin(), found.end(), [](Object* a, Object* b) { return a->path() < b->path(); });
-    return found;
+    return objects_that([&](const Object& o) { return in_group(o.path(), group); });
   }
   std::vector<Object*> objects_acting_on(const Object& object) const override {
-    std::vector<Object*> found;
-    for (const auto& o : objects_)
-      if (o.get() != &object && in_group(object.path(), group_of(o->path()))) found.push_back(o.get());
-    std::sort(found.begin(), found.end(), [](Object* a, Object* b) { return a->path() < b->path(); });
-    return found;
+    return objects_that([&](const Object& o) { return &o != &object && in_group(object.path(), group_of(o.path())); });
+  }
+  std::vector<Object*> all_objects() const override {
+    return objects_that([](const Object&) { return true; });
   }
   void add(std::unique_ptr<Object> object) override { objects_.push_back(std::move(object)); }
   void add(std::unique_ptr<Operator> action) override { operators_.push_back(std::move(action)); }
@@ -193,6 +193,15 @@ class NodeBuilder final : public Builder {
   bool is_output_ = false;
 
  private:
+  template <class Wanted>
+  std::vector<Object*> objects_that(Wanted&& wanted) const {
+    std::vector<Object*> found;
+    for (const auto& o : objects_)
+      if (wanted(*o)) found.push_back(o.get());
+    std::sort(found.begin(), found.end(), [](Object* a, Object* b) { return a->path() < b->path(); });
+    return found;
+  }
+
   const SetupNode& node_;
   const Setup& setup_;
   Exec& exec_;
@@ -276,7 +285,9 @@ Result<std::unique_ptr<Simulation>> Simulation::create(Setup setup, Exec exec, M
 }
 
 void Simulation::set_output_directory(std::string directory) { impl_->output_directory = std::move(directory); }
+void Simulation::set_stop(const std::int32_t* stop) { impl_->stop = stop; }
 void Simulation::set_last_frame(int frame) { impl_->last_frame = frame; }
+void Simulation::on_task(std::function<void(const std::string&)> tell) { impl_->tell_task = std::move(tell); }
 
 Result<StepReport> Simulation::start() {
   Impl& s = *impl_;

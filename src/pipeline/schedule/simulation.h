@@ -23,6 +23,19 @@ struct BehaviorSummary {
   std::string off;  ///< why it takes no part; empty if it does
 };
 
+/// What the ranks of a job did in one substep, one number per rank.
+struct RankReport {
+  std::vector<std::int64_t> memory_bytes;   ///< of Objects
+  std::vector<std::int64_t> particles;      ///< owned
+  std::vector<std::int64_t> buckets;        ///< owned, of Objects with particles
+  std::vector<std::int64_t> ghost_buckets;  ///< copies of other ranks' buckets around them
+  std::vector<std::int64_t> bytes_sent;     ///< to other ranks
+  std::vector<std::int64_t> halo_bytes;     ///< of these, by halo exchanges
+  std::vector<double> waiting;              ///< seconds inside calls to other ranks
+  double seconds = 0;                       ///< of the substep, on the slowest
+  int recuts = 0;                           ///< Objects of which the shares of ranks were cut anew
+};
+
 /// What one substep did.
 struct StepReport {
   int frame = 0;
@@ -35,6 +48,7 @@ struct StepReport {
   std::map<std::string, Profile::Entry> tasks;
   std::vector<std::string> warnings;
   std::size_t memory_bytes = 0;
+  RankReport ranks;  ///< empty on one rank
 };
 
 class Simulation {
@@ -45,6 +59,8 @@ class Simulation {
 
   /// Where outputs go; empty: nothing is written.
   void set_output_directory(std::string directory);
+  /// What tasks look at to end early, when it is not 0; outlives the Simulation's steps.
+  void set_stop(const std::int32_t* stop);
   /// Makes the first frame (state at t = 0) and its outputs.
   Result<StepReport> start();
   /// After a state was restored: audits it, so that the next step is the one that an uninterrupted run would take.
@@ -54,6 +70,8 @@ class Simulation {
   bool finished() const;
   /// Ends the run at this frame instead of the timeline's last.
   void set_last_frame(int frame);
+  /// Told the name of every task before it runs.
+  void on_task(std::function<void(const std::string&)> tell);
 
   int frame() const;          ///< the last frame that is complete
   bool at_frame_end() const;  ///< no substep of a next frame is done yet

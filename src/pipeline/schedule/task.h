@@ -44,6 +44,7 @@ struct StepContext {
   bool cap_reached =
       false;  ///< the first substep of a frame that is longer than `cfl` asks for, since no more are allowed
   std::string output_directory = {};  ///< empty: nothing is written
+  const std::int32_t* stop = nullptr;  ///< not 0: the run is asked to end; set by others at any time
   std::vector<std::string>* warnings = nullptr;
   std::vector<SolveRecord>* solves = nullptr;
 
