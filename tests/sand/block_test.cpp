@@ -33,7 +33,7 @@ void expect_coulomb_across_the_grid(const Setting& s) {
 }
 
 TEST(SandBlock, SlidesAsCoulombSays) { expect_coulomb(level, coarse); }
-TEST(SandBlock, SlidesAsCoulombSaysFine) { expect_coulomb(level, fine); }
+TEST(SandBlock, LongSlidesAsCoulombSaysFine) { expect_coulomb(level, fine); }
 TEST(SandBlock, SlidesAsCoulombSaysInShortSteps) { expect_coulomb(level, short_steps); }
 TEST(SandBlock, SlidesOnATiltedPlane) { expect_coulomb_across_the_grid(coarse); }
 TEST(SandBlock, LongSlidesOnATiltedPlaneFine) { expect_coulomb_across_the_grid(fine); }
