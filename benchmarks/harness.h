@@ -99,5 +99,7 @@ void register_droplets(Registry& registry);
 void register_surfacing(Registry& registry);
 void register_preview(Registry& registry);
 void register_ax(Registry& registry);
+void register_ax_tool(Registry& registry);
+void register_mpi(Registry& registry);
 
 }  // namespace aegir::bench

@@ -6,8 +6,8 @@
 
 namespace aegir::bench {
 
-LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
-  const std::string text = fmt::format(
+std::string dam_break_text(const LiquidScene& scene) {
+  return fmt::format(
       "aegir: 1\ntimeline: {{fps: 24, frames: [0, {}], substeps: {{cfl: 2, max: 1000}}}}\n{}setup:\n  - gravity: "
       "earth\n"
       "  - domain: box\n    box: {}\n    limits: {{sides: wall, bottom: wall, top: "
@@ -15,7 +15,10 @@ LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
       "  - hybrid: water\n    voxel_size: {}\n    transfer: {}\n"
       "    fill: {{shape: {}}}\n  - pressure: p\n{}",
       scene.last_frame, scene.head, scene.box, 2.0 / scene.cells, scene.transfer, scene.fill, scene.more);
-  const std::unique_ptr<Simulation> started = start_simulation(exec, text);
+}
+
+LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene) {
+  const std::unique_ptr<Simulation> started = start_simulation(exec, dam_break_text(scene));
   Simulation& simulation = *started;
   LiquidRun run;
   while (!simulation.finished() && run.steps < scene.max_steps) {

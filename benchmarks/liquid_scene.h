@@ -28,6 +28,9 @@ struct LiquidRun {
   std::size_t memory = 0;
 };
 
+/// The setup of a scene.
+std::string dam_break_text(const LiquidScene& scene);
+
 /// Runs up to `first_frame` untimed, then times the steps of the frames up to `last_frame`.
 LiquidRun run_dam_break(Exec& exec, const LiquidScene& scene);
 

@@ -68,6 +68,8 @@ int run(const Options& o) {
   register_surfacing(registry);
   register_preview(registry);
   register_ax(registry);
+  register_ax_tool(registry);
+  register_mpi(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

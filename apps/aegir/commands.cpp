@@ -2,7 +2,6 @@
 
 #include "console.h"
 #include "engine/build.h"
-#include "engine/catalog.h"
 #include "engine/describe.h"
 #include "engine/explain.h"
 #include "engine/info.h"
@@ -10,8 +9,8 @@
 
 namespace aegir {
 
-int check_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm) {
-  const CheckReport report = check(setup, sets, make_catalog(), comm);
+int check_command(const std::string& setup, const std::vector<std::string>& sets, const Catalog& catalog, Comm& comm) {
+  const CheckReport report = check(setup, sets, catalog, comm);
   report_warnings(report.messages.warnings);
   if (!report.messages.ok()) return report_errors(report.messages.errors, setup, "it cannot be run");
   print(fmt::format("ok        {}: {}, {}, {}, {}{}\n", setup, plural(report.inputs, "input"),
@@ -24,17 +23,17 @@ int check_command(const std::string& setup, const std::vector<std::string>& sets
   return 0;
 }
 
-int explain_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm) {
+int explain_command(const std::string& setup, const std::vector<std::string>& sets, const Catalog& catalog,
+                    Comm& comm) {
   Profile profile;
-  const BuiltRun built = build_run(setup, sets, make_catalog(), {comm, profile});
+  const BuiltRun built = build_run(setup, sets, catalog, {comm, profile});
   report_warnings(built.report.messages.warnings);
   if (!built.simulation) return report_errors(built.report.messages.errors, setup, "it cannot be explained");
   print(explain(*built.simulation));
   return 0;
 }
 
-int describe_command(const DescribeChoice& choice) {
-  const Catalog catalog = make_catalog();
+int describe_command(const DescribeChoice& choice, const Catalog& catalog) {
   if (!choice.pages.empty()) {
     if (Status ok = write_pages(catalog, choice.pages); !ok) return report_error(ok.error());
     print(fmt::format("wrote     {} to {}\n",

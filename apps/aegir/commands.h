@@ -1,6 +1,6 @@
 // The commands of the program; each returns its exit code.
 //
-//   aegir run rain.yaml -o runs/rain   →   run_command(options, style, comm)
+//   aegir run rain.yaml -o runs/rain   →   run_command(options, catalog, style, comm)
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@
 namespace aegir {
 
 /// Runs a setup, with signals.
-int run_command(const RunOptions& options, ProgressStyle style, Comm& comm);
+int run_command(const RunOptions& options, const Catalog& catalog, ProgressStyle style, Comm& comm);
 /// Runs a setup with every combination of the values in `options.sets`.
-int wedge_command(const RunOptions& options, ProgressStyle style, Comm& comm);
+int wedge_command(const RunOptions& options, const Catalog& catalog, ProgressStyle style, Comm& comm);
 /// Says what is wrong or doubtful in a setup.
-int check_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm);
+int check_command(const std::string& setup, const std::vector<std::string>& sets, const Catalog& catalog, Comm& comm);
 /// Prints the timeline of a setup.
-int explain_command(const std::string& setup, const std::vector<std::string>& sets, Comm& comm);
+int explain_command(const std::string& setup, const std::vector<std::string>& sets, const Catalog& catalog, Comm& comm);
 
 /// What `describe` is asked for; nothing set: the list of types.
 struct DescribeChoice {
@@ -29,7 +29,8 @@ struct DescribeChoice {
   std::string pages;        ///< folder to write the reference into
   std::string check_pages;  ///< folder to compare with the reference
 };
-int describe_command(const DescribeChoice& choice);
+/// Describes types, or writes and compares the reference.
+int describe_command(const DescribeChoice& choice, const Catalog& catalog);
 /// Describes files and folders, or prints their hashes.
 int info_command(const std::vector<std::string>& paths, bool hash);
 /// Writes a run for other programs.

@@ -35,6 +35,12 @@ int report_fatal(const Error& error, int rank) {
   return exit_code(error.kind);
 }
 
+void report_news(const std::string& text) {
+  const std::string line = "aegir: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+}
+
 int report_errors(const std::vector<Error>& errors, const std::string& what, const std::string& consequence) {
   for (const Error& error : errors) print_error(error.text() + "\n");
   print_error(fmt::format("aegir: {} in {}; {}\n", plural(static_cast<std::int64_t>(errors.size()), "error"), what,

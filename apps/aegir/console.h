@@ -27,6 +27,9 @@ int report_error(const Error& error);
 /// Says why one rank ends the whole job, on standard error and also on a rank that is silent; the exit code.
 int report_fatal(const Error& error, int rank);
 
+/// What happened to a rank, on standard error and also from a rank that is silent; from any thread.
+void report_news(const std::string& text);
+
 /// Every error on a line of its own, then one line that sums up; the exit code of the first.
 int report_errors(const std::vector<Error>& errors, const std::string& what, const std::string& consequence);
 

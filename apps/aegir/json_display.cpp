@@ -79,6 +79,7 @@ class JsonDisplay final : public RunDisplay {
     say("failed", {{"code", exit_code(error.kind)}, {"text", error.text()}});
     report_fatal(error, rank_);
   }
+  void rank_news(const RankNews& news) override { report_news(news.text); }
 
  private:
   void say(const char* event, const ordered_json& fields) {

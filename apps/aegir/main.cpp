@@ -4,9 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "ax_command.h"
 #include "commands.h"
 #include "console.h"
+#include "engine/catalog.h"
 #include "engine/machine.h"
+#include "engine/plugins.h"
 #include "pipeline/schema/suggest.h"
 #include "preview_command.h"
 #include "report_command.h"
@@ -21,11 +24,12 @@ struct Arguments {
   ProgressStyle style = ProgressStyle::automatic;
   std::string frames, every, resume;
   DescribeChoice describe;
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, plugins;
   bool hash = false;
   PreviewArguments preview;
   ExportOptions exported;
   SurfaceArguments surface;
+  AxArguments ax;
   ReportArguments report;
 };
 
@@ -33,7 +37,14 @@ const std::map<std::string, ProgressStyle> progress_styles = {
     {"auto", ProgressStyle::automatic}, {"bar", ProgressStyle::bar},       {"plain", ProgressStyle::plain},
     {"alf", ProgressStyle::alf},        {"openjd", ProgressStyle::openjd}, {"json", ProgressStyle::json}};
 
+void add_plugins(CLI::App& command, Arguments& a) {
+  command.add_option("--plugin", a.plugins, "A shared library that brings more types; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("FILE.so");
+}
+
 void add_setup(CLI::App& command, Arguments& a) {
+  add_plugins(command, a);
   command.add_option("SETUP", a.run.setup, "Setup file (YAML or JSON)")->required();
   command
       .add_option("--set", a.run.sets, "Changes an exposed value or any parameter: voxel=3cm, bulk/water.enabled=false")
@@ -52,6 +63,9 @@ void add_running(CLI::App* c, Arguments& a) {
       ->type_name("[=FRAME]");
   c->add_option("--checkpoint-every", a.every, "Instead of the timeline's: frames (10) or time ('10 min')")
       ->type_name("INTERVAL");
+  c->add_option("--patience", a.run.patience, "Seconds that ranks wait for one of them before it is named (60)")
+      ->check(CLI::Range(1.0, 1e6))
+      ->type_name("SECONDS");
   c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
       ->transform(CLI::CheckedTransformer(progress_styles).description(""))
       ->type_name("STYLE");
@@ -63,6 +77,7 @@ void add_run(CLI::App& app, Arguments& a) {
   c->add_option("-o,--output", a.run.output, "Run directory; runs/NAME_OF_THE_SETUP if not given")->type_name("DIR");
   add_running(c, a);
   c->add_flag("--no-output", a.run.no_output, "Simulates without writing anything");
+  c->add_flag("--split", a.run.split, "Every rank writes its piece of points and volumes into a file of its own");
   c->add_flag("--preview", a.run.preview, "Draws every frame when it is written: preview/latest.png beside the caches");
   c->footer(
       "Ctrl-C finishes the substep, writes a checkpoint and ends; SIGUSR1 writes one and goes on.\n"
@@ -73,6 +88,7 @@ void add_run(CLI::App& app, Arguments& a) {
 void add_wedge(CLI::App& app, Arguments& a) {
   CLI::App* c = app.add_subcommand("wedge", "Runs a setup with every combination of some values");
   c->add_option("SETUP", a.run.setup, "Setup file (YAML or JSON)")->required();
+  add_plugins(*c, a);
   c->add_option("--set", a.run.sets,
                 "A parameter and its values; commas inside brackets and quotes do not count. Several make a product")
       ->allow_extra_args(false)
@@ -98,6 +114,7 @@ void add_looking(CLI::App& app, Arguments& a) {
 
   CLI::App* describe = app.add_subcommand("describe", "Describes the types that a setup may name");
   describe->add_option("TYPE", a.describe.type, "One type; all if not given");
+  add_plugins(*describe, a);
   describe->add_flag("--json", a.describe.json, "The whole catalog as JSON");
   describe->add_flag("--schema", a.describe.schema, "JSON Schema of setup files, for editors");
   describe->add_option("--pages,--markdown", a.describe.pages, "Writes the reference manual into a folder")
@@ -145,16 +162,27 @@ Status understand(Arguments& a) {
   return {};
 }
 
+/// The commands that look at types, with those that plugins bring.
+int dispatch_with_types(const std::string& command, Arguments& a, Comm& comm) {
+  Catalog catalog = make_catalog();
+  auto plugins = load_plugins(a.plugins, catalog);
+  if (!plugins) return report_error(plugins.error());
+  a.run.plugins = std::move(*plugins);
+  if (command == "run") return run_command(a.run, catalog, a.style, comm);
+  if (command == "wedge") return wedge_command(a.run, catalog, a.style, comm);
+  if (command == "check") return check_command(a.run.setup, a.run.sets, catalog, comm);
+  if (command == "explain") return explain_command(a.run.setup, a.run.sets, catalog, comm);
+  return comm.root() ? describe_command(a.describe, catalog) : 0;
+}
+
 int dispatch(const CLI::App& app, Arguments& a, Comm& comm) {
   if (Status ok = understand(a); !ok) return report_error(ok.error());
   const std::string command = app.get_subcommands().front()->get_name();
-  if (command == "run") return run_command(a.run, a.style, comm);
-  if (command == "wedge") return wedge_command(a.run, a.style, comm);
-  if (command == "check") return check_command(a.run.setup, a.run.sets, comm);
-  if (command == "explain") return explain_command(a.run.setup, a.run.sets, comm);
+  for (const char* name : {"run", "wedge", "check", "explain", "describe"})
+    if (command == name) return dispatch_with_types(command, a, comm);
   if (command == "surface") return surface_command(a.surface, comm);
+  if (command == "ax") return ax_command(a.ax, comm);
   if (!comm.root()) return 0;
-  if (command == "describe") return describe_command(a.describe);
   if (command == "export") return export_command(a.exported);
   if (command == "report") return report_command(a.report);
   if (command == "info") return info_command(a.paths, a.hash);
@@ -190,13 +218,14 @@ int main_program(int argc, char** argv) {
   add_looking(app, a);
   add_results(app, a);
   add_surface(app, a.surface);
+  add_ax(app, a.ax);
   add_preview(app, a.preview);
   add_report(app, a.report);
 
   // `--resume` has an optional value, which is only ever given with '='.
   std::vector<std::string> words(argv + 1, argv + argc);
   for (std::string& word : words)
-    if (word == "--resume") word = "--resume=latest";
+    if (word == "--resume" && words.front() != "ax") word = "--resume=latest";
   std::reverse(words.begin(), words.end());
   if (words.empty()) return print_error(app.help()), static_cast<int>(Failure::usage);
   std::vector<std::string> known;

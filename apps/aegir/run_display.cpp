@@ -153,6 +153,8 @@ class TextDisplay final : public RunDisplay {
     say_what_next(error);
   }
 
+  void rank_news(const RankNews& news) override { report_news(news.text); }
+
  private:
   /// After a failure: the mark for render farms, and from where to go on.
   void say_what_next(const Error& error) {

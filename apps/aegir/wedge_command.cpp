@@ -3,7 +3,6 @@
 
 #include "commands.h"
 #include "console.h"
-#include "engine/catalog.h"
 #include "engine/text.h"
 #include "engine/wedge.h"
 #include "engine/wedge_table.h"
@@ -65,10 +64,10 @@ class WedgeDisplay final : public WedgeObserver {
 
 }  // namespace
 
-int wedge_command(const RunOptions& options, ProgressStyle style, Comm& comm) {
+int wedge_command(const RunOptions& options, const Catalog& catalog, ProgressStyle style, Comm& comm) {
   RunControl& control = watch_signals();
   WedgeDisplay display(style, comm);
-  const Result<WedgeReport> report = run_wedge(options, make_catalog(), comm, control, display);
+  const Result<WedgeReport> report = run_wedge(options, catalog, comm, control, display);
   if (!report) return display.failed(report.error());
   display.done(*report);
   return report->code;

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/plugins.h"
+#include "engine/rank_watch.h"
 #include "engine/run_directory.h"
 #include "parallel/comm.h"
 #include "pipeline/schedule/simulation.h"
@@ -38,9 +40,12 @@ struct RunOptions {
   ResumeChoice resume;
   std::optional<Interval> checkpoint_every;  ///< instead of the timeline's
   bool no_output = false;                    ///< simulates only; writes nothing at all
+  bool split = false;                        ///< caches of points and volumes in one piece per rank
   bool preview = false;                      ///< draws every frame that is written: preview/latest.png
+  double patience = 60;                      ///< seconds that ranks wait for one of them before it is named
   std::uint64_t memory_limit = 0;            ///< bytes for all ranks of a machine; 0: what it has left
   std::vector<std::string> command;          ///< for the record
+  std::vector<PluginRecord> plugins;         ///< that the catalog's types come from, for the record
 };
 
 /// "runs/<name of the setup file>".
@@ -120,7 +125,7 @@ struct RunSummary {
   std::vector<std::pair<std::string, ObjectAudit>> objects;
 };
 
-/// What a run tells while it goes on; every call comes from the thread that called run(), on rank 0.
+/// What a run tells while it goes on; every call but rank_news() comes from the thread that called run(), on rank 0.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -136,6 +141,8 @@ class RunObserver {
   virtual void done(const RunSummary&) {}
   /// The whole job is about to be ended because this rank cannot go on; on any rank.
   virtual void fatal(const Error&) {}
+  /// A rank has died or is late; on any rank, from a thread of its own.
+  virtual void rank_news(const RankNews&) {}
 };
 
 /// Runs a setup to its end, or until it is stopped. The directory stays usable whatever happens.

@@ -157,6 +157,7 @@ void RunDirectory::remove_leftovers() const {
     if (leftover) leftovers.push_back(entry.path());
     return !leftover;
   });
+  leftovers.push_back(ranks_file());
   std::error_code ignored;
   for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
 }

@@ -42,6 +42,7 @@ class RunDirectory {
   std::string stats_file() const { return path_ + "/stats.jsonl"; }
   std::string report_file() const { return path_ + "/report.html"; }
   std::string lock_file() const { return path_ + "/.lock"; }
+  std::string ranks_file() const { return path_ + "/.aegir_ranks"; }  ///< there while several ranks are at work
   std::string checkpoint_path(const RunMoment& moment) const { return path_ + "/checkpoints/" + moment.text(); }
 
   /// Every frame file, by object, kind and frame; those of other runs in folders below are not ours.

@@ -22,13 +22,23 @@ std::uint64_t added(std::uint64_t a, std::uint64_t b) {
   return std::min(a, std::numeric_limits<std::uint64_t>::max() - b) + b;
 }
 
+/// Switches every output that can be split to pieces; what is wrong in the setup is told when it is built.
+void split_outputs(const std::string& setup, const Catalog& catalog, std::vector<std::string>& sets) {
+  Messages ignored;
+  const Result<Setup> loaded = load_setup(setup, {.sets = sets}, catalog, ignored);
+  if (!loaded) return;
+  for (const SetupNode& output : loaded->outputs)
+    if (output.type == "points" || output.type == "volumes")
+      sets.push_back((output.path.starts_with("outputs/") ? "" : "outputs/") + output.path + ".split=true");
+}
+
 }  // namespace
 
 Runner::Runner(const RunOptions& options, const Catalog& catalog, Comm& comm, RunControl& control,
                RunObserver& observer)
     : options_(options),
       catalog_(catalog),
-      comm_(comm),
+      monitored_(comm),
       control_(control),
       observer_(observer),
       directory_(options.output.empty() ? default_output(options.setup) : options.output) {}
@@ -37,6 +47,8 @@ Result<RunSummary> Runner::go() {
   ThreadScope scope(threads());
   Status outcome;
   scope.run([&] { outcome = guarded([&] { return run_all(); }); });
+  // All ranks come here, whatever the outcome; those that leave after this are done.
+  if (watch_) watch_->ending(), comm_.barrier(), watch_.reset();
   close(outcome);
   if (!outcome) return outcome.error();
   summary_.seconds = since_start_.seconds();
@@ -97,13 +109,16 @@ Status Runner::run_all() {
   if (Status ok = build(); !ok) return ok;
   if (Status ok = forecast(); !ok) return ok;
   if (Status ok = open_directory(); !ok) return ok;
+  start_watch();
   if (Status ok = restore(); !ok) return ok;
   if (Status ok = open_records(); !ok) return ok;
   return loop();
 }
 
 Status Runner::build() {
-  BuiltRun built = build_run(options_.setup, options_.sets, catalog_, {comm_, profile_});
+  std::vector<std::string> sets = options_.sets;
+  if (options_.split) split_outputs(options_.setup, catalog_, sets);
+  BuiltRun built = build_run(options_.setup, sets, catalog_, {comm_, profile_});
   hash_ = built.hash;
   std::vector<Error>& errors = built.report.messages.errors;
   if (built.simulation && options_.frames) {
@@ -115,6 +130,11 @@ Status Runner::build() {
       built.simulation->set_last_frame(options_.frames->second);
   }
   simulation_ = std::move(built.simulation);
+  // Machine code of expressions looks at it, and knows no atomics.
+  static_assert(sizeof(control_.stop) == sizeof(std::int32_t) && std::atomic<int>::is_always_lock_free);
+  if (simulation_) simulation_->set_stop(reinterpret_cast<const std::int32_t*>(&control_.stop));
+  if (simulation_ && comm_.size() > 1)
+    simulation_->on_task([this](const std::string& task) { comm_.working_on(task); });
   if (root()) {
     if (simulation_) {
       const MachineInfo machine = this_machine();
@@ -128,7 +148,10 @@ Status Runner::build() {
   const Timeline& timeline = simulation_->setup().timeline;
   every_ = options_.checkpoint_every.value_or(timeline.checkpoint.every);
   moment_ = {timeline.first() - 1, 0};
-  if (root() && !options_.no_output) inputs_ = record_inputs(simulation_->setup().inputs);
+  if (root() && !options_.no_output) {
+    inputs_ = record_inputs(simulation_->setup().inputs);
+    for (const PluginRecord& p : options_.plugins) inputs_.push_back({"plugin " + p.name, {{p.file, p.hash}}});
+  }
   return {};
 }
 
@@ -153,7 +176,7 @@ Status Runner::forecast() {
 
 Status Runner::loop() {
   if (!resumed_)
-    if (Status ok = make_first_frame(); !ok) return ok;
+    if (Status ok = make_first_frame(); !ok) return interrupted(ok) ? Status() : ok;
   since_checkpoint_ = {};
   frame_started_ = since_start_.seconds();
   while (!simulation_->finished()) {
@@ -164,10 +187,20 @@ Status Runner::loop() {
     }
     if (request == checkpoint_now)
       if (Status ok = checkpoint(); !ok) return ok;
-    if (Status ok = advance(); !ok) return ok;
+    if (Status ok = advance(); !ok) return interrupted(ok) ? Status() : ok;
   }
   summary_.last_frame = moment_.frame;
   return checkpoint();
+}
+
+/// Whether a step failed because the run was asked to stop in the middle of it. Its state is half of a substep: no
+/// checkpoint is written, and the run goes on from the last one.
+bool Runner::interrupted(const Status& outcome) {
+  const std::int64_t request = poll();
+  if (request < stop || outcome.error().kind != Failure::simulation) return false;
+  summary_.stopped_by = static_cast<int>(request - stop);
+  summary_.last_frame = moment_.frame;
+  return true;
 }
 
 Status Runner::make_first_frame() {
@@ -194,8 +227,64 @@ void Runner::choose_outputs(int frame) {
   simulation_->set_output_directory(written ? directory_.path() : std::string());
 }
 
-Status Runner::take_report(const Result<StepReport>& report) {
+void Runner::start_watch() {
+  if (comm_.size() == 1) return;
+  watch_ = std::make_unique<RankWatch>(
+      comm_,
+      RankWatchSettings{.board = options_.no_output ? std::string() : directory_.ranks_file(),
+                        .patience = options_.patience},
+      [this](const RankNews& news) { observer_.rank_news(news); });
+}
+
+/// What every rank did since it was last asked; one sum brings it together.
+RankReport Runner::rank_report() {
+  RankReport all;
+  const auto ranks = static_cast<std::size_t>(comm_.size()), me = static_cast<std::size_t>(comm_.rank());
+  if (ranks == 1) return all;
+  const CommTraffic now = comm_.traffic(), step = now - traffic_before_;
+  traffic_before_ = now;
+  std::int64_t memory = 0, count = 0, buckets = 0, ghosts = 0;
+  for (const auto& object : simulation_->objects()) {
+    memory += static_cast<std::int64_t>(object->memory_bytes());
+    if (const ParticleSystem* particles = object->particles()) {
+      count += static_cast<std::int64_t>(particles->size());
+      buckets += particles->topology().local_count();
+      ghosts += particles->topology().total_count() - particles->topology().local_count();
+      const auto [at, first] = cuts_.try_emplace(object.get(), particles->topology().partition());
+      if (!first && !(at->second == particles->topology().partition()))
+        at->second = particles->topology().partition(), ++all.recuts;
+    }
+  }
+  constexpr double nano = 1e9;
+  constexpr std::size_t rows = 8;
+  std::vector<std::int64_t> table(rows * ranks);
+  const std::int64_t mine[rows] = {memory,
+                                   count,
+                                   buckets,
+                                   ghosts,
+                                   step.bytes_sent,
+                                   step.halo_bytes,
+                                   static_cast<std::int64_t>(nano * step.waiting),
+                                   static_cast<std::int64_t>(nano * since_step_.seconds())};
+  since_step_ = {};
+  for (std::size_t i = 0; i < rows; ++i) table[i * ranks + me] = mine[i];
+  comm_.sum(std::span<std::int64_t>(table));
+  const auto row = [&](std::size_t i) { return std::span(table).subspan(i * ranks, ranks); };
+  all.memory_bytes.assign(row(0).begin(), row(0).end());
+  all.particles.assign(row(1).begin(), row(1).end());
+  all.buckets.assign(row(2).begin(), row(2).end());
+  all.ghost_buckets.assign(row(3).begin(), row(3).end());
+  all.bytes_sent.assign(row(4).begin(), row(4).end());
+  all.halo_bytes.assign(row(5).begin(), row(5).end());
+  for (const std::int64_t n : row(6)) all.waiting.push_back(static_cast<double>(n) / nano);
+  for (const std::int64_t n : row(7)) all.seconds = std::max(all.seconds, static_cast<double>(n) / nano);
+  return all;
+}
+
+Status Runner::take_report(Result<StepReport> report) {
   Status mine = report ? Status() : Status(report.error());
+  RankReport ranks = rank_report();
+  if (mine) report->ranks = std::move(ranks);
   if (mine) mine = still_ours();
   if (mine && stats_) mine = stats_->append(*report);
   if (Status all = together(mine); !all) return all;
@@ -274,6 +363,7 @@ bool Runner::checkpoint_due() const {
 
 Status Runner::checkpoint() {
   if (options_.no_output || last_checkpoint_ == moment_) return {};
+  comm_.working_on("checkpoint");
   Status mine = still_ours();
   if (mine && stats_) mine = stats_->sync();
   if (Status ok = together(mine); !ok) return ok;
@@ -294,6 +384,7 @@ Status Runner::checkpoint() {
     return error;
   }
   last_checkpoint_ = summary_.checkpoint = moment_;
+  if (watch_) watch_->saved(moment_.text());
   since_checkpoint_ = {};
   if (root()) {
     std::vector<RunMoment> kept = directory_.checkpoints();

@@ -4,6 +4,7 @@
 //   Result<RunSummary> summary = runner.go();
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "base/function_ref.h"
 #include "engine/pictures.h"
+#include "engine/rank_watch.h"
 #include "engine/run.h"
 #include "engine/run_lock.h"
 #include "engine/run_record.h"
@@ -40,9 +42,12 @@ class Runner {
   Status forecast();
   Status loop();
   Status make_first_frame();
+  bool interrupted(const Status& outcome);
   Status advance();
-  Status take_report(const Result<StepReport>& report);
+  Status take_report(Result<StepReport> report);
   void tell_frame(const StepReport& report);
+  RankReport rank_report();
+  void start_watch();
   void draw_frame(int frame);
   void choose_outputs(int frame);
   std::int64_t poll();
@@ -73,7 +78,8 @@ class Runner {
 
   const RunOptions& options_;
   const Catalog& catalog_;
-  Comm& comm_;
+  MonitoredComm monitored_;
+  MonitoredComm& comm_ = monitored_;
   RunControl& control_;
   RunObserver& observer_;
   Profile profile_;
@@ -81,21 +87,24 @@ class Runner {
   std::unique_ptr<Simulation> simulation_;
   RunDirectory directory_;
   Interval every_;
-  std::unique_ptr<RunLock> lock_;           // root only
-  RunRecord record_;                        // root only
-  bool record_changed_ = false;             // since it was saved
-  std::vector<RunWarning> early_warnings_;  // root only: from before there was a record
-  std::vector<InputRecord> inputs_;         // root only: their files as they are now
-  std::unique_ptr<StatsFile> stats_;        // root only
-  std::unique_ptr<LivePicture> picture_;    // root only, where it is asked for
-  std::set<std::string> files_before_;      // frame files that were there when the run began
+  std::unique_ptr<RunLock> lock_;            // root only
+  std::unique_ptr<RankWatch> watch_;         // where there are several ranks
+  std::map<const Object*, Partition> cuts_;  // of the shares of ranks, at the end of the last substep
+  CommTraffic traffic_before_;               // up to the end of the last substep
+  RunRecord record_;                         // root only
+  bool record_changed_ = false;              // since it was saved
+  std::vector<RunWarning> early_warnings_;   // root only: from before there was a record
+  std::vector<InputRecord> inputs_;          // root only: their files as they are now
+  std::unique_ptr<StatsFile> stats_;         // root only
+  std::unique_ptr<LivePicture> picture_;     // root only, where it is asked for
+  std::set<std::string> files_before_;       // frame files that were there when the run began
   std::set<std::string> warned_;
   std::vector<DamagedCheckpoint> damaged_;
   bool resumed_ = false;
   bool recorded_ = false;
   RunMoment moment_;                          // the state as it is now
   std::optional<RunMoment> last_checkpoint_;  // newest of this state's history
-  Stopwatch since_start_, since_checkpoint_;
+  Stopwatch since_start_, since_checkpoint_, since_step_;
   double frame_started_ = 0;
   int frame_substeps_ = 0, frame_iterations_ = 0;
   std::vector<double> frame_seconds_;  // of the newest frames, for the forecast of the end

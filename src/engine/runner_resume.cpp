@@ -103,6 +103,7 @@ Status Runner::restore() {
       resumed_ = true;
       moment_ = moment;
       last_checkpoint_ = summary_.checkpoint = moment;
+      if (watch_) watch_->saved(moment.text());
       summary_.last_frame = moment.frame;
       return together(simulation_->resume());
     }

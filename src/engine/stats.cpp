@@ -57,6 +57,17 @@ std::string joined(const List& list, Text&& text) {
   return all;
 }
 
+/// What every rank did; nothing on one rank.
+std::string ranks_text(const RankReport& r) {
+  if (r.memory_bytes.empty()) return {};
+  const auto integer = [](std::int64_t n) { return std::to_string(n); };
+  return fmt::format(
+      R"(,"ranks":{{"memory_bytes":[{}],"particles":[{}],"buckets":[{}],"ghost_buckets":[{}],"bytes_sent":[{}],"halo_bytes":[{}],"waiting":[{}],"seconds":{},"recuts":{}}})",
+      joined(r.memory_bytes, integer), joined(r.particles, integer), joined(r.buckets, integer),
+      joined(r.ghost_buckets, integer), joined(r.bytes_sent, integer), joined(r.halo_bytes, integer),
+      joined(r.waiting, number), number(r.seconds), r.recuts);
+}
+
 /// Bytes of the leading lines that tell of substeps up to a moment.
 std::uint64_t kept_bytes(const std::string& path, const RunMoment& keep) {
   std::ifstream stream(path, std::ios::binary);
@@ -82,9 +93,9 @@ std::string stats_line(const StepReport& r) {
     return fmt::format(R"({}:{{"seconds":{},"bytes":{}}})", quoted(t.first), number(t.second.seconds), t.second.bytes);
   });
   return fmt::format(
-      R"({{"frame":{},"substep":{},"time":{},"dt":{},"objects":{{{}}},"solves":[{}],"tasks":{{{}}},"memory_bytes":{}}})"
+      R"({{"frame":{},"substep":{},"time":{},"dt":{},"objects":{{{}}},"solves":[{}],"tasks":{{{}}},"memory_bytes":{}{}}})"
       "\n",
-      r.frame, r.substep, number(r.time), number(r.dt), objects, solves, tasks, r.memory_bytes);
+      r.frame, r.substep, number(r.time), number(r.dt), objects, solves, tasks, r.memory_bytes, ranks_text(r.ranks));
 }
 
 std::optional<StatsPlace> stats_place(const std::string& line) {

@@ -1,16 +1,35 @@
 #include "parallel/monitored_comm.h"
 
+#include <cstdlib>
+#include <ctime>
+
 namespace aegir {
 
 CommTraffic CommTraffic::operator-(const CommTraffic& b) const {
-  return {bytes_sent - b.bytes_sent, halo_bytes - b.halo_bytes, halos - b.halos,    messages - b.messages,
-          reductions - b.reductions, gathers - b.gathers,       waiting - b.waiting};
+  return {bytes_sent - b.bytes_sent, halo_bytes - b.halo_bytes, halos - b.halos,     messages - b.messages,
+          reductions - b.reductions, gathers - b.gathers,       waiting - b.waiting, waiting_cpu - b.waiting_cpu};
 }
 
 CommTraffic& CommTraffic::operator+=(const CommTraffic& b) {
   bytes_sent += b.bytes_sent, halo_bytes += b.halo_bytes, halos += b.halos, messages += b.messages;
-  reductions += b.reductions, gathers += b.gathers, waiting += b.waiting;
+  reductions += b.reductions, gathers += b.gathers, waiting += b.waiting, waiting_cpu += b.waiting_cpu;
   return *this;
+}
+
+namespace {
+
+/// CPU seconds of all threads of this process.
+double cpu_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+double work_seconds(const Comm& comm) {
+  const auto* monitored = dynamic_cast<const MonitoredComm*>(&comm);
+  return cpu_now() - (monitored ? monitored->traffic().waiting_cpu : 0);
 }
 
 /// One call from its begin to its end; books what it was told.
@@ -21,12 +40,14 @@ class MonitoredComm::Call {
     ++comm_.calls_;
     comm_.inside_ = true;
     comm_.changed_ = begin_ = now();
+    cpu_begin_ = cpu_now();
   }
   ~Call() {
     const std::lock_guard lock(comm_.mutex_);
     comm_.inside_ = false;
     comm_.changed_ = now();
     booked.waiting = comm_.changed_ - begin_;
+    booked.waiting_cpu = cpu_now() - cpu_begin_;
     comm_.traffic_ += booked;
     comm_.by_work_[comm_.work_] += booked;
   }
@@ -47,7 +68,7 @@ class MonitoredComm::Call {
 
  private:
   MonitoredComm& comm_;
-  double begin_ = 0;
+  double begin_ = 0, cpu_begin_ = 0;
 };
 
 void MonitoredComm::barrier() {
@@ -109,6 +130,11 @@ void MonitoredComm::broadcast(Bytes& bytes) {
   if (root())
     for (int r = 1; r < size(); ++r) call.send(r, bytes.size());
   inner_.broadcast(bytes);
+}
+
+void MonitoredComm::abort(int exit_code) {
+  inner_.abort(exit_code);
+  std::abort();  // never reached
 }
 
 void MonitoredComm::working_on(const std::string& what) {

@@ -24,7 +24,8 @@ struct CommTraffic {
   std::int64_t messages = 0;    ///< of any kind, to one rank each
   std::int64_t reductions = 0;  ///< sums, maxima and barriers
   std::int64_t gathers = 0;     ///< exchanges of unknown size, gathers and broadcasts
-  double waiting = 0;           ///< seconds inside calls: packing, copying and waiting for others
+  double waiting = 0;           ///< seconds inside calls: copying and waiting for others
+  double waiting_cpu = 0;       ///< CPU seconds of the process in that time: who waits spins
 
   CommTraffic operator-(const CommTraffic& before) const;
   CommTraffic& operator+=(const CommTraffic& more);
@@ -53,7 +54,7 @@ class MonitoredComm final : public Comm {
   std::vector<Bytes> all_gather(const Bytes& mine) override;
   std::vector<Bytes> gather(Bytes mine) override;
   void broadcast(Bytes& bytes) override;
-  [[noreturn]] void abort(int exit_code) override { inner_.abort(exit_code); }
+  [[noreturn]] void abort(int exit_code) override;
   using Comm::max;
   using Comm::sum;
 
@@ -66,7 +67,9 @@ class MonitoredComm final : public Comm {
 
  private:
   class Call;
-  static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
 
   Comm& inner_;
   mutable std::mutex mutex_;  // a call costs microseconds, this lock some ten nanoseconds
@@ -77,5 +80,9 @@ class MonitoredComm final : public Comm {
   bool inside_ = false;
   double changed_;  // when the last call began or ended
 };
+
+/// CPU seconds that this process has worked so far, without what it spent in calls of a monitored Comm. What it says
+/// does not depend on how many ranks share a core.
+double work_seconds(const Comm& comm);
 
 }  // namespace aegir

@@ -1,4 +1,4 @@
-// aegir_mpi_test comm|connected|domain|solver|sparse|viscosity THREADS
+// aegir_mpi_test balance|comm|connected|domain|solver|sparse|viscosity THREADS
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -18,7 +18,9 @@ void require(bool condition, const char* what) {
 int main(int argc, char** argv) {
   using namespace aegir;
   if (argc != 3)
-    return std::fprintf(stderr, "usage: aegir_mpi_test comm|connected|domain|solver|sparse|viscosity THREADS\n"), 2;
+    return std::fprintf(stderr,
+                        "usage: aegir_mpi_test balance|comm|connected|domain|solver|sparse|viscosity THREADS\n"),
+           2;
   const auto comm = make_comm();
   int code = 0;
   ThreadScope scope(std::atoi(argv[2]));
@@ -26,7 +28,9 @@ int main(int argc, char** argv) {
     try {
       Profile profile;
       Exec exec{*comm, profile};
-      if (std::string(argv[1]) == "comm")
+      if (std::string(argv[1]) == "balance")
+        ranks::check_balance(exec);
+      else if (std::string(argv[1]) == "comm")
         ranks::check_comm(*comm);
       else if (std::string(argv[1]) == "connected")
         ranks::check_connected(exec);

@@ -9,6 +9,9 @@
 
 namespace aegir::ranks {
 
+/// Shares of ranks that follow measured work; what was computed, and whether the work is spread.
+void check_balance(Exec& exec);
+
 /// Exchange, gather, broadcast, agreement and large messages.
 void check_comm(Comm& comm);
 

@@ -158,9 +158,13 @@ void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
     first_.resize(total + 1);
     for (std::size_t b = locals; b < total; ++b) first_[b + 1] = first_[b] + counts[b];
     ghost_counts_valid_ = true;
-    resize_planes(first_.back(), size());
   }
-  for (Buffer& plane : s.planes) exchange_halo(exec.comm, *topology_, plane.data(), first_, scalar_size(s.info.scalar));
+  // Only channels that are asked for get room for copies.
+  const std::size_t width = scalar_size(s.info.scalar);
+  for (Buffer& plane : s.planes) {
+    plane.reserve(first_.back() * width, size() * width);
+    exchange_halo(exec.comm, *topology_, plane.data(), first_, width);
+  }
   s.ghosts_valid = true;
 }
 

@@ -7,6 +7,7 @@
 #include "numerics/surface/liquid_distance.h"
 #include "phenomena/common/hybrid_object.h"
 #include "phenomena/common/particle_audit.h"
+#include "phenomena/common/seed_partition.h"
 
 namespace aegir {
 
@@ -65,6 +66,11 @@ std::int64_t HybridObject::fill(Exec& exec, const Region& region, const SeedSett
       numbers.push_back(seeds.first + static_cast<std::int64_t>(i));
     if (positions.size() > std::size_t{1} << 20) flush();
   };
+  // The first particles of all: every rank gets its share before they are there.
+  if (exec.comm.size() > 1 && exec.comm.sum(static_cast<std::int64_t>(particles_.size() + particles_.pending())) == 0) {
+    const Status empty = particles_.rebucket(exec, seed_partition(exec.comm, region, spacing()), padding);
+    AEGIR_ASSERT(empty, "there is nothing to sort");
+  }
   const std::int64_t count = seed(exec, particles_.topology().partition(), region, seeding, keep, take);
   if (!positions.empty()) flush();
   next_id_ += count;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "domain/for_each_bucket.h"
+#include "domain/particles/load_balance.h"
 #include "numerics/solids/wall_velocity.h"
 #include "numerics/surface/extrapolate.h"
 #include "numerics/surface/liquid_distance.h"
@@ -106,6 +108,15 @@ void HybridObject::plan(TaskList& tasks) {
   if (transfer_ == TransferMethod::flip) before = {reads(me, "vel_before", 1)};
 
   add("sort", Stage::rebucket, {writes(me, "*")}, &HybridObject::sort);
+  // Shares of ranks follow the work that was measured; what has moved is sorted in once more.
+  const auto balance = std::make_shared<LoadBalance>();
+  tasks.tasks().back().run = [this, balance](StepContext& c) -> Status {
+    if (Status ok = particles_.rebucket(c.exec, padding); !ok) return ok;
+    if (const auto cuts = balance->better(c.exec.comm, particles_))
+      if (Status ok = particles_.rebucket(c.exec, *cuts, padding); !ok) return ok;
+    balance->begin(c.exec.comm);
+    return sort(c);
+  };
   std::vector<ChannelAccess> to_grid_accesses{reads(me, "P"),          reads(me, "v"),           reads(me, "mass"),
                                               adds(me, "vel", 1),      adds(me, "face_mass", 1), writes(me, "vel"),
                                               writes(me, "face_mass"), reads(me, "vel")};
@@ -147,6 +158,11 @@ void HybridObject::plan(TaskList& tasks) {
               reads(me, "solid_distance", 2), writes(me, particle::travelled.name)},
              surfaces),
       &HybridObject::move, {}, colliders);
+  tasks.tasks().back().run = [this, balance](StepContext& c) {
+    const Status moved = move(c);
+    balance->end(c.exec.comm);
+    return moved;
+  };
   if (limits_) {
     add("remove", Stage::remove, {writes(me, "*")}, &HybridObject::remove);
     tasks.tasks().back().after = drains_;
@@ -158,12 +174,7 @@ void HybridObject::plan(TaskList& tasks) {
 }
 
 Status HybridObject::sort(StepContext& c) {
-  Comm& comm = c.exec.comm;
-  if (Status ok = particles_.rebucket(c.exec, padding); !ok) return ok;
-  if (comm.size() > 1 && particles_.imbalance(comm) > 1.2)
-    if (const Partition better = particles_.balanced(comm); !(better == particles_.topology().partition()))
-      if (Status ok = particles_.rebucket(c.exec, better, padding); !ok) return ok;
-  if (&grid_.topology() != &particles_.topology()) grid_.adopt(comm, particles_.shared_topology());
+  if (&grid_.topology() != &particles_.topology()) grid_.adopt(c.exec.comm, particles_.shared_topology());
   look_ahead(c);
   return {};
 }

@@ -2,10 +2,10 @@
 #include "phenomena/common/points_output.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "io/frame_path.h"
 #include "io/vdb.h"
+#include "phenomena/common/cache_pieces.h"
 #include "phenomena/common/derived_channels.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/behavior.h"
@@ -23,6 +23,7 @@ struct PointsSettings {
   int every = 1;
   bool half = false;
   VdbOptions::Compression compression = VdbOptions::blosc;
+  bool split = false;
 };
 
 class PointsOperator final : public Operator {
@@ -48,18 +49,16 @@ class PointsOperator final : public Operator {
     std::vector<std::string> names;
     for (const std::string& a : s_.attributes)
       if (system.has(a) && a != particle::position.name) names.push_back(a);
-    PointSet points = gather_points(system, names, c.exec.comm);
+    const CachePiece piece(c.output_directory, object.path(), CacheKind::points, c.frame, c.exec.comm, s_.split);
+    const auto alone = make_single_comm();
+    const PointSet points = gather_points(system, names, piece.split() ? *alone : c.exec.comm);
     Status status;
-    if (c.exec.comm.root()) {
-      const std::string path = cache_path(c.output_directory, object.path(), CacheKind::points, c.frame);
-      std::error_code failed;
-      std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+    if (piece.writes())
       status = write_points(
-          path, points, system.spacing(),
+          piece.path(), points, system.spacing(),
           {{"frame", std::to_string(c.frame)}, {"time", fmt::format("{:.17g}", c.time)}, {"object", object.path()}},
           {.half = s_.half, .compression = s_.compression});
-    }
-    return c.exec.comm.agree(status);
+    return piece.finish(c.exec.comm, status);
   }
 
   std::vector<Object*> objects_;
@@ -94,6 +93,8 @@ class PointsOutput final : public Behavior {
                   {"zip", VdbOptions::zip, "Smaller."},
                   {"none", VdbOptions::none, "As it is."}})
         .doc("How the file is packed.");
+    s.field("split", &Settings::split)
+        .doc("On several ranks each writes its particles into a file of its own: `<object>/piece_<rank>of<ranks>/…`.");
   }
   explicit PointsOutput(Scoped<Settings> s) : settings_(std::move(s)) {}
 

@@ -185,13 +185,17 @@ std::int64_t seed(Exec& exec, const Partition& partition, const Region& region, 
       for (int k = low.z; k <= high.z; ++k)
         if (const BucketKey key{{i, j, k}, 0}; addressable(key)) keys.push_back(key);
   sort_unique(keys);
+  // The lattice hangs from the surface or moves: whose place its buckets are in is asked in the world.
+  const auto owner = [&](const BucketKey& key) {
+    const BucketKey place = locate(lattice.origin() + (Vec3d(key.coord) + Vec3d(0.5)) * width, settings.spacing).key;
+    return addressable(place) ? partition.owner(curve_position(place)) : 0;
+  };
   std::vector<std::vector<Vec3d>> filled;
   const auto fill = [&](std::size_t first, std::size_t last) {
     filled.assign(last - first, {});
     parallel_for(first, last, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t b = begin; b < end; ++b)
-        if (partition.owner(curve_position(keys[b])) == exec.comm.rank())
-          lattice.fill(keys[b].coord, filled[b - first]);
+        if (owner(keys[b]) == exec.comm.rank()) lattice.fill(keys[b].coord, filled[b - first]);
     });
   };
   constexpr std::size_t chunk = 256;

@@ -10,8 +10,11 @@
 #include "io/frame_path.h"
 #include "io/vdb.h"
 #include "parallel/threads.h"
+#include "phenomena/common/cache_pieces.h"
+#include "phenomena/common/hybrid_object.h"
 #include "pipeline/model/action.h"
 #include "pipeline/model/behavior.h"
+#include "pipeline/model/in_order.h"
 #include "pipeline/model/object.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
@@ -118,7 +121,27 @@ struct VolumesSettings {
   bool half = false;
   VdbOptions::Compression compression = VdbOptions::blosc;
   VdbOptions::Naming naming = VdbOptions::houdini;
+  bool split = false;
 };
+
+/// What an Object offers, and whatever else its grid keeps in cells from substep to substep: what expressions make.
+std::vector<VolumeDescription> volumes_of(Object& object) {
+  std::vector<VolumeDescription> all = dynamic_cast<VolumeSource&>(object).volumes();
+  auto* hybrid = dynamic_cast<HybridObject*>(&object);
+  if (!hybrid) return all;
+  for (const GridStore& c : hybrid->grid().channels()) {
+    const bool named = std::any_of(all.begin(), all.end(), [&](const VolumeDescription& d) {
+      return d.name == c.info.name || d.channel == c.info.name;
+    });
+    const bool numbers = c.info.scalar == Scalar::f32 && (c.info.components == 1 || c.info.components == 3);
+    if (named || !numbers || c.info.site != Site::cell || c.info.keep != Keep::between_steps) continue;
+    all.push_back({.name = c.info.name,
+                   .volume = &hybrid->grid(),
+                   .channel = c.info.name,
+                   .kind = c.info.components == 3 ? VolumeGrid::vector : VolumeGrid::scalar});
+  }
+  return all;
+}
 
 bool wanted(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -132,7 +155,7 @@ class VolumesOperator final : public Operator {
   void plan(TaskList& tasks) override {
     for (Object* o : objects_) {
       std::vector<ChannelAccess> accesses;
-      for (const VolumeDescription& d : dynamic_cast<VolumeSource&>(*o).volumes())
+      for (const VolumeDescription& d : volumes_of(*o))
         if (wanted(s_.fields, d.name)) accesses.push_back(reads(d.volume->owner(), d.channel));
       tasks.add({.name = "write volumes of " + o->path(),
                  .stage = Stage::output,
@@ -147,27 +170,27 @@ class VolumesOperator final : public Operator {
  private:
   Status write(StepContext& c, Object& object) const {
     if (c.output_directory.empty() || c.frame % s_.every != 0) return {};
+    const CachePiece piece(c.output_directory, object.path(), CacheKind::volumes, c.frame, c.exec.comm, s_.split);
+    const auto alone = make_single_comm();
     std::vector<VolumeGrid> grids;
-    for (const VolumeDescription& d : dynamic_cast<VolumeSource&>(object).volumes())
-      if (wanted(s_.fields, d.name)) grids.push_back(gather_volume(extract_volume(d), c.exec.comm));
+    for (const VolumeDescription& d : volumes_of(object))
+      if (wanted(s_.fields, d.name))
+        grids.push_back(gather_volume(extract_volume(d), piece.split() ? *alone : c.exec.comm));
     Status status;
-    if (c.exec.comm.root()) {
-      const std::string path = cache_path(c.output_directory, object.path(), CacheKind::volumes, c.frame);
-      std::error_code failed;
-      std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+    if (piece.writes())
       status = write_volumes(
-          path, grids,
+          piece.path(), grids,
           {{"frame", std::to_string(c.frame)}, {"time", fmt::format("{:.17g}", c.time)}, {"object", object.path()}},
           {.half = s_.half, .compression = s_.compression, .naming = s_.naming, .fill_inside = false});
-    }
-    return c.exec.comm.agree(status);
+    return piece.finish(c.exec.comm, status);
   }
 
   std::vector<Object*> objects_;
   VolumesSettings s_;
 };
 
-class VolumesOutput final : public Behavior {
+/// Built in order, and so after the expressions, whose channels it may write.
+class VolumesOutput final : public Behavior, public InOrder {
  public:
   using Settings = VolumesSettings;
   static TypeInfo info() {
@@ -179,7 +202,8 @@ class VolumesOutput final : public Behavior {
         "place and class of every grid are those\nthat Houdini and Blender expect. Buckets that hold nothing but "
         "the background are left out, and fields that an Object does not have.\n\nBeside "
         "`surface`, `vel`, `pressure` and `solid` a `hybrid` works out on its cells, when asked: `vorticity` (1/s), "
-        "`pressure_gradient` (Pa/m) and `density` (kg/m³); see `points`."};
+        "`pressure_gradient` (Pa/m) and `density` (kg/m³); see `points`. Channels that an `expression` makes on voxels "
+        "are written by their names, if they are float or vec3f."};
   }
   static void describe(Schema<Settings>& s) {
     s.field("objects", &Settings::objects).doc("Objects to write; all that offer volumes if not given.");
@@ -195,6 +219,8 @@ class VolumesOutput final : public Behavior {
         .choices({{"houdini", VdbOptions::houdini, "`surface`, `vel`."},
                   {"blender", VdbOptions::blender, "`phi`, `velocity`."}})
         .doc("Names of the volumes in the file.");
+    s.field("split", &Settings::split)
+        .doc("On several ranks each writes its buckets into a file of its own: `<object>/piece_<rank>of<ranks>/…`.");
   }
   explicit VolumesOutput(Scoped<Settings> s) : settings_(std::move(s)) {}
 
@@ -217,7 +243,7 @@ class VolumesOutput final : public Behavior {
       if (s.objects.empty() || std::any_of(s.objects.names.begin(), s.objects.names.end(),
                                            [&](const std::string& name) { return o->named(name); })) {
         chosen.push_back(o);
-        for (const VolumeDescription& d : dynamic_cast<VolumeSource&>(*o).volumes()) offered.insert(d.name);
+        for (const VolumeDescription& d : volumes_of(*o)) offered.insert(d.name);
       }
     if (chosen.empty()) return build.switch_off("no Object has volumes"), Status();
     const std::vector<std::string> names(offered.begin(), offered.end());

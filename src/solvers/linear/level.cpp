@@ -116,6 +116,12 @@ void Level::make_unknown(bool last) {
   });
 }
 
+void Level::exchange_sides(Exec& exec, BucketField& field, int colour) {
+  if (exec.comm.size() == 1) return;
+  if (!sides_) sides_ = std::make_unique<SideExchange>(*topology_);
+  sides_->run(exec.comm, field.data(), colour);
+}
+
 void Level::colour_buckets() {
   for (int b = 0; b < topology_->local_count(); ++b) {
     const Vec3i c = topology_->key(b).coord;

@@ -14,6 +14,7 @@
 #include "solvers/linear/bucket_kernels.h"
 #include "solvers/linear/network.h"
 #include "solvers/linear/parent_plan.h"
+#include "solvers/linear/side_exchange.h"
 
 namespace aegir {
 
@@ -110,6 +111,10 @@ class Level {
   void to_parents(Exec& exec, int count, FunctionRef<void(int, float*)> out,
                   FunctionRef<void(int, int, const float*)> in) const;
 
+  /// Brings the layers of ghosts that touch local buckets across their sides, of one colour or (-1) of both: for
+  /// stencils of seven points. Collective.
+  void exchange_sides(Exec& exec, BucketField& field, int colour = -1);
+
   BucketField unknown;  ///< 512 per bucket, with ghosts
   BucketField rhs;      ///< 512 per local bucket; not on the finest level
   BucketField partial;  ///< restricted residuals: 5×5×5 per bucket, with ghosts
@@ -134,6 +139,7 @@ class Level {
   std::vector<PooledBuffer> held_networks_;  // one by call of hold()
   BufferPool* pool_;
   std::vector<std::int32_t> colours_[2];
+  std::unique_ptr<SideExchange> sides_;  // made when it is first asked for
 };
 
 /// Shapes of the buckets of a coarse level, and how many unknowns they hold on this rank.

@@ -247,7 +247,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     relax_bucket(tile, rhs, level.bucket_operator(b), bounds.least(b), sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
   });
-  level.unknown.exchange(exec, t);
+  level.exchange_sides(exec, level.unknown, 0);
   for_buckets(level.buckets(1), [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
@@ -260,7 +260,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     store_own(tile, level.unknown.at(b));
     restrict_residual(level, b, tile, rhs, least);
   });
-  level.unknown.exchange(exec, t);
+  level.exchange_sides(exec, level.unknown, 1);
   for_buckets(level.buckets(0), [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
@@ -339,7 +339,7 @@ void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide ag
                        FunctionRef<void(int, const float*)> finished) {
   const Topology& t = level.topology();
   for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b), bounds); });
-  level.unknown.exchange(exec, t);
+  level.exchange_sides(exec, level.unknown, 0);
   const int passes = 2 * bounds.rounds;
   for (int pass = 0; pass < passes; ++pass) {
     for_buckets(level.buckets(1 - pass % 2), [&](int b) {
@@ -352,7 +352,7 @@ void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide ag
       store_own(tile, values);
       if (pass + 2 >= passes) finished(b, values);
     });
-    if (pass + 1 < passes) level.unknown.exchange(exec, t);
+    if (pass + 1 < passes) level.exchange_sides(exec, level.unknown, 1 - pass % 2);
   }
 }
 

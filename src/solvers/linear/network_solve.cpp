@@ -234,7 +234,7 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, 
       advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, static_cast<float>(beta));
       return 0.0;
     });
-    direction_.exchange(exec_, topology_);
+    fine_.exchange_sides(exec_, direction_);
     const double square = sum("pressure.energy", 4, [&](int b) {
       UnknownTile p;
       load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));

@@ -1,0 +1,87 @@
+#include "solvers/linear/side_exchange.h"
+
+#include <array>
+#include <cstring>
+
+namespace aegir {
+namespace {
+
+constexpr std::size_t layer = 64;
+
+constexpr std::array<Vec3i, 6> offsets{Vec3i{-1, 0, 0}, Vec3i{1, 0, 0},  Vec3i{0, -1, 0},
+                                       Vec3i{0, 1, 0},  Vec3i{0, 0, -1}, Vec3i{0, 0, 1}};
+
+int colour_of(const BucketKey& key) { return (key.coord.x + key.coord.y + key.coord.z) & 1; }
+
+/// Calls visit(number, cell) for the 64 cells of a bucket next to its side.
+template <class Visit>
+void for_layer(int direction, const Visit& visit) {
+  const int last = direction % 2 ? 7 : 0;
+  std::size_t n = 0;
+  for (int a = 0; a < 8; ++a)
+    for (int b = 0; b < 8; ++b)
+      visit(n++, direction < 2   ? cell_offset(last, a, b)
+                 : direction < 4 ? cell_offset(a, last, b)
+                                 : cell_offset(a, b, last));
+}
+
+}  // namespace
+
+SideExchange::SideExchange(const Topology& t) {
+  for (const HaloPeer& p : t.peers()) {
+    Peer& peer = peers_.emplace_back();
+    peer.rank = p.rank;
+    const int first = p.first_ghost, last = p.first_ghost + p.ghost_count;
+    for (const std::int32_t b : p.send)
+      for (std::int32_t d = 0; d < 6; ++d) {
+        const Vec3i& o = offsets[static_cast<std::size_t>(d)];
+        const int other = t.neighbours(b)[static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z))];
+        if (other >= first && other < last) peer.send[colour_of(t.key(b))].push_back({b, d});
+      }
+    for (std::int32_t g = first; g < last; ++g)
+      for (std::int32_t d = 0; d < 6; ++d) {
+        const BucketKey& key = t.key(g);
+        const int other = t.find({key.coord + offsets[static_cast<std::size_t>(d)], key.level});
+        if (other >= 0 && other < t.local_count()) peer.receive[colour_of(key)].push_back({g, d});
+      }
+  }
+}
+
+void SideExchange::run(Comm& comm, float* values, int colour) const {
+  const int begin = colour < 0 ? 0 : colour, end = colour < 0 ? 2 : colour + 1;
+  const auto count = [&](const std::vector<Side>* sides) {
+    std::size_t n = 0;
+    for (int c = begin; c < end; ++c) n += sides[c].size();
+    return n;
+  };
+  std::vector<std::vector<float>> out(peers_.size()), in(peers_.size());
+  std::vector<Transfer> sends, receives;
+  for (std::size_t p = 0; p < peers_.size(); ++p) {
+    const Peer& peer = peers_[p];
+    out[p].resize(count(peer.send) * layer), in[p].resize(count(peer.receive) * layer);
+    float* to = out[p].data();
+    for (int c = begin; c < end; ++c)
+      for (const Side& s : peer.send[c]) {
+        const float* from = values + static_cast<std::size_t>(s.bucket) * bucket_cells;
+        for_layer(s.direction, [&](std::size_t n, int cell) { to[n] = from[cell]; });
+        to += layer;
+      }
+    const auto transfer = [&](std::vector<float>& v) {
+      return Transfer{peer.rank, reinterpret_cast<std::byte*>(v.data()), v.size() * sizeof(float)};
+    };
+    if (!out[p].empty()) sends.push_back(transfer(out[p]));
+    if (!in[p].empty()) receives.push_back(transfer(in[p]));
+  }
+  comm.exchange(std::span<const Transfer>(sends), std::span<const Transfer>(receives));
+  for (std::size_t p = 0; p < peers_.size(); ++p) {
+    const float* from = in[p].data();
+    for (int c = begin; c < end; ++c)
+      for (const Side& s : peers_[p].receive[c]) {
+        float* to = values + static_cast<std::size_t>(s.bucket) * bucket_cells;
+        for_layer(s.direction, [&](std::size_t n, int cell) { to[cell] = from[n]; });
+        from += layer;
+      }
+  }
+}
+
+}  // namespace aegir
