@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert "7 particles" in run(project / "build/consumer")
     # A plugin against the installed headers, loaded by the installed program.
     plugin = here.parents[1] / "examples/plugin"
-    run("cmake", "-S", plugin, "-B", place / "plugin", "-DCMAKE_BUILD_TYPE=Debug", f"-DAEGIR={place / 'prefix'}")
+    run("cmake", "-G", "Ninja", "-S", plugin, "-B", place / "plugin", "-DCMAKE_BUILD_TYPE=Debug", f"-DAEGIR={place / 'prefix'}")
     run("cmake", "--build", place / "plugin")
     assert "swirl" in run(place / "prefix/bin/aegir", "describe", "vortex", "--plugin", place / "plugin/libvortex.so")
 print("1 passed, 0 failed")

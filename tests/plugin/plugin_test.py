@@ -42,7 +42,7 @@ extern "C" const Info* aegir_plugin() {
 
 def build(source, folder, *words):
     checked = os.environ.get("AEGIR_CHECKED", "OFF")
-    for command in (["cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", f"-DAEGIR_CHECKED={checked}", *words],
+    for command in (["cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", f"-DAEGIR_CHECKED={checked}", *words],
                     ["cmake", "--build", folder]):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode:
