@@ -10,8 +10,9 @@
 namespace aegir {
 namespace {
 
-constexpr float dead_band = 0.03f;   // crowding that particles at rest may have
-constexpr float loose_band = 0.08f;  // of material that opens: it lies as it fell
+// The weights of spread_crowds() average as 19 cells would, so that chance alone makes a crowding of some per cent.
+constexpr float dead_band = 0.036f;   // crowding that particles at rest may have
+constexpr float loose_band = 0.095f;  // of material that opens: it lies as it fell
 constexpr float mean_dead_band = 0.002f;
 constexpr float most = 0.5f;        // crowding beyond it is corrected no faster
 constexpr float haste = 4;          // the mean is known better than a place and is undone faster
