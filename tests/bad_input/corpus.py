@@ -696,7 +696,7 @@ def expressions():
         Case("deletes sorted particles", code("deletepoint();", "\n  stage: after_forces"), "deletepoint() cannot be used at 'after_forces'", "5:9"),
         Case("neighbours after the move", code("i@n = neighbourcount(1);"), "neighbours are known at", "5:15"),
         Case("averages what it writes", code("f@age = neighbouraverage('age', 1);".replace("'", '"'), "\n  stage: after_solve"), "'age' is averaged", "5:17"),
-        Case("nothing to sample", code('f@a = sample("p", "v", @P);'), "there is no channel 'v' of an Object 'p' to sample", "5:15"),
+        Case("nothing to sample", code('f@a = sample("p", "v", @P);'), "there is no Object 'p' to sample", "5:15"),
         Case("stage that is none", code("f@a = 1;", "\n  stage: after_lunch"), "should be one of", "6:10"),
         Case("stage that is not for users", code("f@a = 1;", "\n  stage: collide"), "should be one of", "6:10"),
         Case("over, overridden", code("f@a = 1;", "\n  overrides: {p: {over: voxels}}"), "'over' cannot be overridden for 'p'", "4:3"),

@@ -11,7 +11,7 @@ namespace aegir {
 namespace {
 
 // The weights of spread_crowds() average as 19 cells would, so that chance alone makes a crowding of some per cent.
-constexpr float dead_band = 0.036f;   // crowding that particles at rest may have
+constexpr float dead_band = 0.033f;   // crowding that particles at rest may have
 constexpr float loose_band = 0.095f;  // of material that opens: it lies as it fell
 constexpr float mean_dead_band = 0.002f;
 constexpr float most = 0.5f;        // crowding beyond it is corrected no faster
