@@ -10,15 +10,13 @@
 namespace aegir {
 namespace {
 
-// The weights of spread_crowds() average as 19 cells would, so that chance alone makes a crowding of some per cent.
-constexpr float dead_band = 0.033f;   // crowding that particles at rest may have
-constexpr float loose_band = 0.095f;  // of material that opens: it lies as it fell
+constexpr float dead_band = 0.03f;   // crowding that particles at rest may have
+constexpr float loose_band = 0.08f;  // of material that opens: it lies as it fell
 constexpr float mean_dead_band = 0.002f;
-constexpr float most = 0.5f;        // crowding beyond it is corrected no faster
-constexpr float haste = 4;          // the mean is known better than a place and is undone faster
-constexpr float deep = -1.2f;       // below a surface that has an inside
-constexpr float gap = 0.75f;        // crowding above which there is no surface
-constexpr float least_open = 1.2f;  // of the weights around a cell, which are 8 together
+constexpr float most = 0.5f;   // crowding beyond it is corrected no faster
+constexpr float haste = 4;     // the mean is known better than a place and is undone faster
+constexpr float deep = -1.2f;  // below a surface that has an inside
+constexpr float gap = 0.75f;   // crowding above which there is no surface
 
 float beyond(float value, float band) {
   return value > 0 ? std::max(0.0f, value - band) : std::min(0.0f, value + band);
@@ -173,11 +171,13 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
   const auto spread = [opens = how.opens](float excess) {
     return opens ? std::max(0.0f, beyond(excess, loose_band)) : beyond(excess, dead_band);
   };
+  const float beside = how.holds ? alike : half;
+  const float least = how.holds ? 4.0f : 1.2f;  // of the open cells around, by their weights: 27 or 8 together
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [&spread, speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi,
-                                           auto& b) {
+      [&spread, speed, all, &sums, sheets, beside, least](const Bucket& bucket, auto& fill, auto& room, auto& surface,
+                                                          auto& phi, auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
@@ -186,7 +186,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
             bool any = false;
             for (int k = 0; k < bucket_size; ++k) any |= near.least[k] < 0;
             if (!any) continue;
-            const RowSums s = around(fill, room, i, j, half);
+            const RowSums s = around(fill, room, i, j, beside);
             for (int k = 0; k < bucket_size; ++k) {
               if (sheets && sheets->near(bucket.index, cell_offset(i, j, k))) continue;
               if (near.greatest[k] >= 0) {  // a film has no inside
@@ -197,7 +197,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
                 b(i, j, k) += speed * room(i, j, k) * spread(excess);
                 continue;
               }
-              if (s.open[k] <= least_open) continue;
+              if (s.open[k] <= least) continue;
               const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
               // A cell grows by its open part only.
               b(i, j, k) += speed * room(i, j, k) * (spread(excess) + haste * all);

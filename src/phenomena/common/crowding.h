@@ -9,9 +9,9 @@
 // about 1. Where no air is near, the solve for pressure aims at a divergence of (crowding - 1) / correction time,
 // beyond a dead band of a few per cent, within which particles at rest lie. For this, cells beside count half per axis:
 // of a wave of crowding exp(i k·x) such a mean sees Π (1 + cos k_a Δx) / 2, never with the wrong sign. A mean of equals
-// sees Π (1 + 2 cos k_a Δx) / 3, takes crowds closer than three cells for gaps, and drives particles into them. Below the surface, where the cells around
-// are partly air, the crowding is what liquid_distance() measures: there particles crowd most, and water that lost its
-// volume would stand too low.
+// sees Π (1 + 2 cos k_a Δx) / 3, takes crowds closer than three cells for gaps, and drives particles into them. Below
+// the surface, where the cells around are partly air, the crowding is what liquid_distance() measures: there particles
+// crowd most, and water that lost its volume would stand too low.
 #pragma once
 
 #include "domain/exec.h"
@@ -47,6 +47,7 @@ struct Spreading {
   double rate = 0;     ///< Δx over the correction time, m/s; 0 only measures
   double mean = 1;     ///< crowding that was measured before: undone everywhere alike, without a dead band
   bool opens = false;  ///< pressure only pushes: nothing is drawn together, and crowds are left a wider band
+  bool holds = false;  ///< friction holds it: cells around count alike, as its laws were found
   const Barrier* sheets = nullptr;  ///< beside them nothing is spread: what lies around may be on their other side
 };
 

@@ -144,6 +144,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   bool own_friction = false;
   /// Pressure only pushes: the material may open everywhere.
   bool opens = false;
+  /// Friction or cohesion hold it together: crowds are counted as spread_crowds() says for such material.
+  bool holds = false;
   /// Velocities of the air beside it are not its own, in this substep: it is at rest where friction holds it.
   bool forgets_air = false;
 

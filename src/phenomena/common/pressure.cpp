@@ -152,6 +152,7 @@ class PressureOperator final : public Operator {
                                    {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
                                     .mean = 1 / (1 + object_.volume_drift),
                                     .opens = object_.opens,
+                                    .holds = object_.holds,
                                     .sheets = &object_.solids()}));
     if (!balanced_) follow_dt(c);
     SolveReport report;

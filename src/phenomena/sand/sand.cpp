@@ -45,6 +45,8 @@ class SandOperator final : public Operator {
     object.own_friction = true;
     object.appearance = Appearance::matte;
     object.opens = s_.tension == Tension::none;
+    for (const Parameter<double>* p : {&s_.friction_angle, &s_.cohesion})
+      object.holds |= p->attribute() || p->animated() || p->constant() > 0;
     DiscreteVolume& g = object.grid();
     g.declare(grid::pressure);
     for (const auto& c : {sand::stress, sand::shear, sand::stress_ahead, sand::shear_ahead, sand::span}) g.declare(c);
