@@ -1,23 +1,14 @@
 // The options of `aegir ax`; in a file of its own because CLI11 is slow to compile.
 #include <map>
 
-#include <CLI/CLI.hpp>
-
 #include "ax_command.h"
+#include "option_words.h"
 
 namespace aegir {
 namespace {
 
 const std::map<std::string, AxOver> overs = {{"points", AxOver::points}, {"voxels", AxOver::voxels}};
 const std::map<std::string, AxEngine> engines = {{"aegir", AxEngine::aegir}, {"openvdb", AxEngine::openvdb}};
-const std::map<std::string, ProgressStyle> styles = {{"auto", ProgressStyle::automatic}, {"bar", ProgressStyle::bar},
-                                                     {"plain", ProgressStyle::plain},    {"alf", ProgressStyle::alf},
-                                                     {"openjd", ProgressStyle::openjd},  {"json", ProgressStyle::json}};
-
-template <class Map>
-CLI::Validator word(const Map& words) {
-  return CLI::CheckedTransformer(words).description("");
-}
 
 }  // namespace
 
@@ -51,7 +42,7 @@ void add_ax(CLI::App& app, AxArguments& a) {
       ->type_name("WHICH");
   c->add_option("--threads", a.threads, "Threads; all CPUs of the process if not given")->check(CLI::Range(1, 4096));
   c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
-      ->transform(word(styles))
+      ->transform(word(progress_styles))
       ->type_name("STYLE");
   c->footer(
       "The language is OpenVDB AX; $frame, $time and $dt are there. Grids and metadata that the expression does not "

@@ -2,14 +2,13 @@
 #include <iostream>
 #include <map>
 
-#include <CLI/CLI.hpp>
-
 #include "ax_command.h"
 #include "commands.h"
 #include "console.h"
 #include "engine/catalog.h"
 #include "engine/machine.h"
 #include "engine/plugins.h"
+#include "option_words.h"
 #include "pipeline/schema/suggest.h"
 #include "preview_command.h"
 #include "report_command.h"
@@ -32,10 +31,6 @@ struct Arguments {
   AxArguments ax;
   ReportArguments report;
 };
-
-const std::map<std::string, ProgressStyle> progress_styles = {
-    {"auto", ProgressStyle::automatic}, {"bar", ProgressStyle::bar},       {"plain", ProgressStyle::plain},
-    {"alf", ProgressStyle::alf},        {"openjd", ProgressStyle::openjd}, {"json", ProgressStyle::json}};
 
 void add_plugins(CLI::App& command, Arguments& a) {
   command.add_option("--plugin", a.plugins, "A shared library that brings more types; may be given several times")
@@ -67,7 +62,7 @@ void add_running(CLI::App* c, Arguments& a) {
       ->check(CLI::Range(1.0, 1e6))
       ->type_name("SECONDS");
   c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
-      ->transform(CLI::CheckedTransformer(progress_styles).description(""))
+      ->transform(word(progress_styles))
       ->type_name("STYLE");
 }
 

@@ -1,8 +1,7 @@
 // The options of `aegir surface`; in a file of its own because CLI11 is slow to compile.
 #include <map>
 
-#include <CLI/CLI.hpp>
-
+#include "option_words.h"
 #include "surface_command.h"
 
 namespace aegir {
@@ -16,14 +15,6 @@ const std::map<std::string, MeshFormat> formats = {
     {"none", MeshFormat::none}, {"ply", MeshFormat::ply}, {"obj", MeshFormat::obj}};
 const std::map<std::string, VdbOptions::Naming> namings = {{"houdini", VdbOptions::houdini},
                                                            {"blender", VdbOptions::blender}};
-const std::map<std::string, ProgressStyle> styles = {{"auto", ProgressStyle::automatic}, {"bar", ProgressStyle::bar},
-                                                     {"plain", ProgressStyle::plain},    {"alf", ProgressStyle::alf},
-                                                     {"openjd", ProgressStyle::openjd},  {"json", ProgressStyle::json}};
-
-template <class Map>
-CLI::Validator word(const Map& words) {
-  return CLI::CheckedTransformer(words).description("");
-}
 
 void add_shape(CLI::App* c, SurfaceArguments& a) {
   SurfaceSettings& s = a.job.settings;
@@ -78,7 +69,7 @@ void add_surface(CLI::App& app, SurfaceArguments& a) {
   c->add_option("--fps", a.job.fps, "Frames per second, for sub-frames");
   c->add_option("--threads", a.threads, "Threads; all CPUs of the process if not given")->check(CLI::Range(1, 4096));
   c->add_option("--progress", a.style, "auto, bar, plain, alf, openjd or json")
-      ->transform(word(styles))
+      ->transform(word(progress_styles))
       ->type_name("STYLE");
   c->footer(
       "Files of the same frame are surfaced together. mpirun -n K spreads frames over ranks.\n"

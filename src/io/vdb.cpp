@@ -68,6 +68,18 @@ Status guard_vdb(const std::string& path, const char* doing, const std::function
   }
 }
 
+Status open_vdb(const std::string& path, std::ifstream& in) {
+  in.open(path, std::ios::binary);
+  if (!in) return system_error("cannot read", path, errno);
+  // OpenVDB does not look at its stream after every read: a cut file must stop it here.
+  in.exceptions(std::ios::failbit | std::ios::badbit);
+  std::int64_t magic = 0;
+  in.read(reinterpret_cast<char*>(&magic), sizeof magic);
+  if (magic != openvdb::OPENVDB_MAGIC) return io_error("cannot read {}: it is not a VDB file", path);
+  in.seekg(0);
+  return {};
+}
+
 Result<OpaqueGrids> load_vdb(const std::string& path, Metadata* metadata) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return system_error("cannot read", path, errno);
@@ -75,14 +87,8 @@ Result<OpaqueGrids> load_vdb(const std::string& path, Metadata* metadata) {
   if (Status sound = check_seal(path); !sound) return sound.error();
   OpaqueGrids grids;
   const Status read = guard_vdb(path, "read", [&]() -> Status {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return system_error("cannot read", path, errno);
-    // OpenVDB does not look at its stream after every read: a cut file must stop it here.
-    in.exceptions(std::ios::failbit | std::ios::badbit);
-    std::int64_t magic = 0;
-    in.read(reinterpret_cast<char*>(&magic), sizeof magic);
-    if (magic != openvdb::OPENVDB_MAGIC) return io_error("cannot read {}: it is not a VDB file", path);
-    in.seekg(0);
+    std::ifstream in;
+    if (Status ok = open_vdb(path, in); !ok) return ok;
     openvdb::io::Stream stream(in, /*delayLoad=*/false);
     grids = stream.getGrids();
     if (metadata) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,9 @@ Result<OpaqueGrids> load_vdb(const std::string& path, Metadata* metadata = nullp
 
 /// Writes an openvdb::GridCPtrVec, whole or not at all.
 Status store_vdb(const std::string& path, const void* grids, const Metadata& metadata, const VdbOptions& options);
+
+/// Opens a file for openvdb::io::Stream; one that is cut short then throws. Call it under guard_vdb.
+Status open_vdb(const std::string& path, std::ifstream& in);
 
 /// Runs `work` and turns what OpenVDB throws into an Error about `path`.
 Status guard_vdb(const std::string& path, const char* doing, const std::function<Status()>& work);

@@ -54,14 +54,8 @@ class EditedArchive : public openvdb::io::Archive {
 };
 
 Result<openvdb::GridPtrVec> read_all(const std::string& path, openvdb::MetaMap& metadata) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return system_error("cannot read", path, errno);
-  // OpenVDB does not look at its stream after every read: a cut file must stop it here.
-  in.exceptions(std::ios::failbit | std::ios::badbit);
-  std::int64_t magic = 0;
-  in.read(reinterpret_cast<char*>(&magic), sizeof magic);
-  if (magic != openvdb::OPENVDB_MAGIC) return io_error("cannot read {}: it is not a VDB file", path);
-  in.seekg(0);
+  std::ifstream in;
+  if (Status ok = open_vdb(path, in); !ok) return ok.error();
   openvdb::io::Stream stream(in, /*delayLoad=*/false);
   metadata = *stream.getMetadata();
   const openvdb::GridPtrVecPtr grids = stream.getGrids();

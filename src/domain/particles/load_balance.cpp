@@ -26,7 +26,7 @@ std::int64_t LoadBalance::weigh(const ParticleSystem& particles) {
 void LoadBalance::begin(const Comm& comm) { begun_ = work_seconds(comm); }
 
 void LoadBalance::end(const Comm& comm) {
-  if (begun_ >= 0) worked_ += work_seconds(comm) - begun_;
+  if (begun_ >= 0) worked(work_seconds(comm) - begun_);
   begun_ = -1;
 }
 

@@ -30,6 +30,8 @@ class LoadBalance {
   /// The work on the Object's buckets begins and ends.
   void begin(const Comm& comm);
   void end(const Comm& comm);
+  /// The same for work that was measured elsewhere, in CPU seconds.
+  void worked(double seconds) { worked_ += seconds; }
   /// The work of the busiest rank over the mean, as of the last time; 1 is perfect.
   double imbalance() const { return imbalance_; }
 

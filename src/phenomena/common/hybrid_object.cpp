@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "domain/for_each_bucket.h"
-#include "domain/particles/load_balance.h"
 #include "numerics/solids/wall_velocity.h"
 #include "numerics/surface/extrapolate.h"
 #include "numerics/surface/liquid_distance.h"
@@ -108,15 +106,6 @@ void HybridObject::plan(TaskList& tasks) {
   if (transfer_ == TransferMethod::flip) before = {reads(me, "vel_before", 1)};
 
   add("sort", Stage::rebucket, {writes(me, "*")}, &HybridObject::sort);
-  // Shares of ranks follow the work that was measured; what has moved is sorted in once more.
-  const auto balance = std::make_shared<LoadBalance>();
-  tasks.tasks().back().run = [this, balance](StepContext& c) -> Status {
-    if (Status ok = particles_.rebucket(c.exec, padding); !ok) return ok;
-    if (const auto cuts = balance->better(c.exec.comm, particles_))
-      if (Status ok = particles_.rebucket(c.exec, *cuts, padding); !ok) return ok;
-    balance->begin(c.exec.comm);
-    return sort(c);
-  };
   std::vector<ChannelAccess> to_grid_accesses{reads(me, "P"),          reads(me, "v"),           reads(me, "mass"),
                                               adds(me, "vel", 1),      adds(me, "face_mass", 1), writes(me, "vel"),
                                               writes(me, "face_mass"), reads(me, "vel")};
@@ -158,11 +147,6 @@ void HybridObject::plan(TaskList& tasks) {
               reads(me, "solid_distance", 2), writes(me, particle::travelled.name)},
              surfaces),
       &HybridObject::move, {}, colliders);
-  tasks.tasks().back().run = [this, balance](StepContext& c) {
-    const Status moved = move(c);
-    balance->end(c.exec.comm);
-    return moved;
-  };
   if (limits_) {
     add("remove", Stage::remove, {writes(me, "*")}, &HybridObject::remove);
     tasks.tasks().back().after = drains_;
@@ -173,7 +157,12 @@ void HybridObject::plan(TaskList& tasks) {
       &HybridObject::show_first_frame);
 }
 
+/// Shares of ranks follow the work that was measured; what has moved is then sorted in once more.
 Status HybridObject::sort(StepContext& c) {
+  if (Status ok = particles_.rebucket(c.exec, padding); !ok) return ok;
+  if (const auto cuts = balance_.better(c.exec.comm, particles_))
+    if (Status ok = particles_.rebucket(c.exec, *cuts, padding); !ok) return ok;
+  balance_.begin(c.exec.comm);
   if (&grid_.topology() != &particles_.topology()) grid_.adopt(c.exec.comm, particles_.shared_topology());
   look_ahead(c);
   return {};
@@ -377,6 +366,7 @@ Status HybridObject::move(StepContext& c) {
         for (std::size_t i = 0; i < age.count; ++i) age.plane[0][i] += dt;
       },
       particles_.write(particle::age));
+  balance_.end(c.exec.comm);
   return {};
 }
 

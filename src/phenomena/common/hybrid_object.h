@@ -26,6 +26,7 @@
 
 #include "base/function_ref.h"
 #include "domain/channel/buffer.h"
+#include "domain/particles/load_balance.h"
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
 #include "io/point_set.h"
@@ -233,6 +234,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   const Limits* limits_ = nullptr;
   Inflows inflows_;
   std::vector<std::string> pours_, drains_, solves_before_pressure_;
+  LoadBalance balance_;
   std::int64_t next_id_ = 0, removed_ = 0;
   std::vector<std::pair<std::string, const double*>> added_, removed_by_;
   std::vector<std::pair<const char*, const double*>> figures_;
