@@ -101,5 +101,6 @@ void register_preview(Registry& registry);
 void register_ax(Registry& registry);
 void register_ax_tool(Registry& registry);
 void register_mpi(Registry& registry);
+void register_determinism(Registry& registry);
 
 }  // namespace aegir::bench

@@ -70,6 +70,7 @@ int run(const Options& o) {
   register_ax(registry);
   register_ax_tool(registry);
   register_mpi(registry);
+  register_determinism(registry);
 
   std::vector<Registry::Entry> chosen;
   for (const auto& e : registry.entries()) {

@@ -23,6 +23,7 @@ using nlohmann::json;
 struct Sums {
   double seconds = 0, ghosts = 0, ghost_particles = 0, occupied_ghosts = 0;
   std::int64_t steps = 0, iterations = 0, particle_steps = 0, moved = 0;
+  std::map<std::string, double> tasks, kernels;  // seconds
 };
 
 /// Buckets and particles of other ranks that this one keeps copies of, if they are filled as its own.
@@ -56,7 +57,8 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
     ++sums.steps;
     sums.particle_steps += report->objects.front().second.particles;
     for (const auto& s : report->solves) sums.iterations += s.iterations;
-    for (const auto& [name, e] : report->tasks) sums.moved += e.bytes;
+    for (const auto& [name, e] : report->tasks) sums.moved += e.bytes, sums.tasks[name] += e.seconds;
+    for (const auto& [name, e] : profile.kernels()) sums.kernels[name] += e.seconds;
     count_ghosts(*simulation->objects().back()->particles(), sums);
   }
   const CommTraffic mine = comm.traffic() - before;
@@ -79,12 +81,16 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
            {"ghost_particles", total(sums.ghost_particles) / steps}};
   for (const auto& [work, traffic] : comm.traffic_by_work()) {
     const CommTraffic t = traffic - work_before[work];
-    out["work"][work] = {{"bytes", static_cast<double>(t.bytes_sent) / steps},
+    out["work"][work] = {{"seconds", sums.tasks[work] / steps},
+                         {"bytes", static_cast<double>(t.bytes_sent) / steps},
                          {"halos", static_cast<double>(t.halos) / steps},
                          {"reductions", static_cast<double>(t.reductions) / steps},
                          {"gathers", static_cast<double>(t.gathers) / steps},
-                         {"waiting", t.waiting / steps}};
+                         {"waiting", t.waiting / steps},
+                         {"waiting_least", -comm.max(-t.waiting) / steps},
+                         {"waiting_most", comm.max(t.waiting) / steps}};
   }
+  for (const auto& [name, seconds] : sums.kernels) out["kernels"][name] = seconds / steps;
   return out;
 }
 

@@ -1,5 +1,5 @@
 // The options of `aegir ax`; in a file of its own because CLI11 is slow to compile.
-#include <map>
+#include <CLI/CLI.hpp>
 
 #include "ax_command.h"
 #include "option_words.h"
@@ -7,8 +7,8 @@
 namespace aegir {
 namespace {
 
-const std::map<std::string, AxOver> overs = {{"points", AxOver::points}, {"voxels", AxOver::voxels}};
-const std::map<std::string, AxEngine> engines = {{"aegir", AxEngine::aegir}, {"openvdb", AxEngine::openvdb}};
+const OptionWords overs = option_words<AxOver>({{"points", AxOver::points}, {"voxels", AxOver::voxels}});
+const OptionWords engines = option_words<AxEngine>({{"aegir", AxEngine::aegir}, {"openvdb", AxEngine::openvdb}});
 
 }  // namespace
 

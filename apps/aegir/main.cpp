@@ -2,6 +2,8 @@
 #include <iostream>
 #include <map>
 
+#include <CLI/CLI.hpp>
+
 #include "ax_command.h"
 #include "commands.h"
 #include "console.h"

@@ -1,5 +1,5 @@
 // The options of `aegir surface`; in a file of its own because CLI11 is slow to compile.
-#include <map>
+#include <CLI/CLI.hpp>
 
 #include "option_words.h"
 #include "surface_command.h"
@@ -7,14 +7,14 @@
 namespace aegir {
 namespace {
 
-const std::map<std::string, SurfaceMethod> methods = {{"spheres", SurfaceMethod::spheres},
-                                                      {"zhu_bridson", SurfaceMethod::zhu_bridson},
-                                                      {"solenthaler", SurfaceMethod::solenthaler},
-                                                      {"ellipsoids", SurfaceMethod::ellipsoids}};
-const std::map<std::string, MeshFormat> formats = {
-    {"none", MeshFormat::none}, {"ply", MeshFormat::ply}, {"obj", MeshFormat::obj}};
-const std::map<std::string, VdbOptions::Naming> namings = {{"houdini", VdbOptions::houdini},
-                                                           {"blender", VdbOptions::blender}};
+const OptionWords methods = option_words<SurfaceMethod>({{"spheres", SurfaceMethod::spheres},
+                                                         {"zhu_bridson", SurfaceMethod::zhu_bridson},
+                                                         {"solenthaler", SurfaceMethod::solenthaler},
+                                                         {"ellipsoids", SurfaceMethod::ellipsoids}});
+const OptionWords formats =
+    option_words<MeshFormat>({{"none", MeshFormat::none}, {"ply", MeshFormat::ply}, {"obj", MeshFormat::obj}});
+const OptionWords namings =
+    option_words<VdbOptions::Naming>({{"houdini", VdbOptions::houdini}, {"blender", VdbOptions::blender}});
 
 void add_shape(CLI::App* c, SurfaceArguments& a) {
   SurfaceSettings& s = a.job.settings;

@@ -1,5 +1,5 @@
 // The one verb that runs kernels: fills halos, threads the loop over buckets, sums what was added, names it in the
-// profile.
+// profile. Halos travel while the kernel runs on buckets that need none.
 //
 //   for_each_bucket(exec, "divergence", topology, [](const Bucket& b, auto& u, auto& d) { … },
 //                   volume.read<Halo<1>>(velocity), volume.write(divergence));
@@ -10,11 +10,14 @@
 #include <array>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <tuple>
+#include <vector>
 
 #include "base/assert.h"
 #include "domain/exec.h"
 #include "domain/grid/topology.h"
+#include "domain/transport/halo.h"
 #include "parallel/exact_sum.h"
 #include "parallel/threads.h"
 
@@ -37,6 +40,25 @@ void end_range(const Access& access) {
   if constexpr (requires { access.end_range(); }) access.end_range();
 }
 
+template <class Access>
+void begin(Access& access, Exec& exec, HaloFlight& flight) {
+  if constexpr (requires { access.begin(exec, flight); })
+    access.begin(exec, flight);
+  else
+    access.prepare(exec);
+}
+
+/// Accessors that others add to send what buckets beside ghosts have added.
+template <class Access>
+concept Sends = requires(Access& access, HaloFlight& flight) {
+  access.send(flight);
+};
+
+template <class Access>
+void send(Access& access, HaloFlight& flight) {
+  if constexpr (Sends<Access>) access.send(flight);
+}
+
 template <class Kernel, class Views, std::size_t... I>
 void call(Kernel& kernel, const Bucket& bucket, Views& views, std::index_sequence<I...>) {
   kernel(bucket, std::get<I>(views).get()...);
@@ -48,22 +70,51 @@ void run_buckets(Exec& exec, const char* label, const Topology& topology, std::s
                  Kernel& kernel, Accesses&... accesses) {
   Stopwatch watch;
   (AEGIR_ASSERT(&accesses.topology() == &topology, "accessors of one kernel share their topology"), ...);
-  (accesses.prepare(exec), ...);
-  parallel_for(0, count, 4, [&](std::size_t begin, std::size_t end) {
-    std::tuple<typename std::remove_cvref_t<Accesses>::View...> views;
-    for (std::size_t n = begin; n < end; ++n) {
-      const int index = number(n);
-      std::apply([&](auto&... view) { (accesses.load(view, index), ...); }, views);
-      detail::call(kernel, Bucket{topology, index}, views, std::index_sequence_for<Accesses...>{});
-      std::apply([&](auto&... view) { (accesses.store(view, index), ...); }, views);
+  HaloFlight flight(exec.comm);
+  (begin(accesses, exec, flight), ...);
+  const auto caller = std::this_thread::get_id();
+  const auto run = [&](std::size_t buckets, const auto& which) {
+    const bool flying = !flight.empty();
+    parallel_for(0, buckets, 4, [&](std::size_t first, std::size_t last) {
+      const bool pokes = flying && std::this_thread::get_id() == caller;
+      std::tuple<typename std::remove_cvref_t<Accesses>::View...> views;
+      for (std::size_t n = first; n < last; ++n) {
+        const int index = which(n);
+        std::apply([&](auto&... view) { (accesses.load(view, index), ...); }, views);
+        detail::call(kernel, Bucket{topology, index}, views, std::index_sequence_for<Accesses...>{});
+        std::apply([&](auto&... view) { (accesses.store(view, index), ...); }, views);
+        if (pokes) flight.poke();
+      }
+      (detail::end_range(accesses), ...);
+    });
+  };
+  constexpr bool sends = (Sends<Accesses> || ...);
+  if (exec.comm.size() == 1 || (!sends && flight.empty())) {
+    run(count, number);
+  } else {
+    std::vector<int> inner, border;
+    for (std::size_t n = 0; n < count; ++n) (topology.on_border(number(n)) ? border : inner).push_back(number(n));
+    const auto run_list = [&](const std::vector<int>& list) {
+      run(list.size(), [&](std::size_t n) { return list[n]; });
+    };
+    if constexpr (sends) {
+      flight.end();
+      run_list(border);
+      (send(accesses, flight), ...);
+      run_list(inner);
+      flight.end();
+    } else {
+      run_list(inner);
+      flight.end();
+      run_list(border);
     }
-    (detail::end_range(accesses), ...);
-  });
+  }
   (accesses.finish(exec), ...);
   const std::int64_t bytes = (std::int64_t{0} + ... + accesses.bytes());
   const auto all = static_cast<std::int64_t>(topology.local_count());
   exec.profile.kernel(label, watch.seconds(),
-                      all > 0 ? bytes / all * static_cast<std::int64_t>(count) : std::int64_t{0});
+                      all > 0 ? bytes / all * static_cast<std::int64_t>(count) : std::int64_t{0},
+                      static_cast<std::int64_t>(count) * bucket_cells);
 }
 
 }  // namespace detail

@@ -90,7 +90,8 @@ std::string stats_line(const StepReport& r) {
       joined(r.objects, [](const auto& o) { return quoted(o.first) + ":" + object_text(o.second); });
   const std::string solves = joined(r.solves, solve_text);
   const std::string tasks = joined(r.tasks, [](const auto& t) {
-    return fmt::format(R"({}:{{"seconds":{},"bytes":{}}})", quoted(t.first), number(t.second.seconds), t.second.bytes);
+    return fmt::format(R"({}:{{"seconds":{},"bytes":{},"cells":{}}})", quoted(t.first), number(t.second.seconds),
+                       t.second.bytes, t.second.cells);
   });
   return fmt::format(
       R"({{"frame":{},"substep":{},"time":{},"dt":{},"objects":{{{}}},"solves":[{}],"tasks":{{{}}},"memory_bytes":{}{}}})"

@@ -33,6 +33,16 @@ struct Transfer {
   std::size_t size = 0;
 };
 
+/// A halo exchange under way. What is sent and received stays where it is until it has ended.
+class PendingExchange {
+ public:
+  virtual ~PendingExchange() = default;  ///< an exchange that has not ended ends here
+  /// Lets it go on; by the thread that began it, now and then while that works.
+  virtual void poke() = 0;
+  /// Returns when everything has arrived.
+  virtual void end() = 0;
+};
+
 class Comm {
  public:
   virtual ~Comm() = default;
@@ -46,8 +56,10 @@ class Comm {
   virtual void max(std::span<std::int64_t> values) = 0;
   /// Sends every message to its rank; returns what arrived, in order of source rank.
   virtual std::vector<Message> exchange(std::vector<Message> outgoing) = 0;
-  /// Halo exchange: sizes are known on both sides.
-  virtual void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) = 0;
+  /// Halo exchange: sizes are known on both sides. It goes on while this rank works; all ranks begin and end theirs in
+  /// the same order.
+  virtual std::unique_ptr<PendingExchange> begin_exchange(std::span<const Transfer> sends,
+                                                          std::span<const Transfer> receives) = 0;
   /// Everybody's bytes on every rank, in rank order.
   virtual std::vector<Bytes> all_gather(const Bytes& mine) = 0;
   /// Everybody's bytes on rank 0, in rank order; nothing elsewhere.
@@ -57,6 +69,9 @@ class Comm {
   /// Ends every rank of the job at once.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
+  void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) {
+    begin_exchange(sends, receives)->end();
+  }
   double sum(const ExactSum& partial);
   std::int64_t sum(std::int64_t value);
   double max(double value);

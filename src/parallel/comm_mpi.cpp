@@ -17,6 +17,42 @@ namespace {
 constexpr int message_tag = 1, halo_tag = 2;
 constexpr std::size_t piece = std::size_t{1} << 30;  // MPI counts are int
 
+class MpiExchange final : public PendingExchange {
+ public:
+  MpiExchange(std::span<const Transfer> sends, std::span<const Transfer> receives, int tag) {
+    const auto pieces = [&](const Transfer& t, auto&& post) {
+      for (std::size_t at = 0; at < t.size; at += piece)
+        post(t.data + at, static_cast<int>(std::min(piece, t.size - at)));
+    };
+    for (const Transfer& t : receives)
+      pieces(t, [&](std::byte* data, int n) {
+        MPI_Irecv(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests_.emplace_back());
+      });
+    for (const Transfer& t : sends)
+      pieces(t, [&](std::byte* data, int n) {
+        MPI_Isend(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests_.emplace_back());
+      });
+  }
+  ~MpiExchange() override { MpiExchange::end(); }
+  MpiExchange(const MpiExchange&) = delete;
+  MpiExchange& operator=(const MpiExchange&) = delete;
+
+  void poke() override {
+    int done = 0;
+    if (requests_.empty()) return;
+    MPI_Testall(count(), requests_.data(), &done, MPI_STATUSES_IGNORE);
+    if (done) requests_.clear();
+  }
+  void end() override {
+    MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE);
+    requests_.clear();
+  }
+
+ private:
+  int count() const { return static_cast<int>(requests_.size()); }
+  std::vector<MPI_Request> requests_;
+};
+
 class MpiComm final : public Comm {
  public:
   MpiComm() {
@@ -54,12 +90,13 @@ class MpiComm final : public Comm {
     std::vector<Transfer> sends, receives;
     for (Message& m : outgoing) sends.push_back({m.rank, m.bytes.data(), m.bytes.size()});
     for (Message& m : incoming) receives.push_back({m.rank, m.bytes.data(), m.bytes.size()});
-    transfer(sends, receives, message_tag);
+    MpiExchange(sends, receives, message_tag).end();
     return incoming;
   }
 
-  void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) override {
-    transfer(sends, receives, halo_tag);
+  std::unique_ptr<PendingExchange> begin_exchange(std::span<const Transfer> sends,
+                                                  std::span<const Transfer> receives) override {
+    return std::make_unique<MpiExchange>(sends, receives, halo_tag);
   }
 
   std::vector<Bytes> all_gather(const Bytes& mine) override {
@@ -89,23 +126,6 @@ class MpiComm final : public Comm {
     std::vector<Bytes> all;
     for (Message& m : messages) all.push_back(std::move(m.bytes));
     return all;
-  }
-
-  void transfer(std::span<const Transfer> sends, std::span<const Transfer> receives, int tag) {
-    std::vector<MPI_Request> requests;
-    const auto pieces = [&](const Transfer& t, auto&& post) {
-      for (std::size_t at = 0; at < t.size; at += piece)
-        post(t.data + at, static_cast<int>(std::min(piece, t.size - at)));
-    };
-    for (const Transfer& t : receives)
-      pieces(t, [&](std::byte* data, int n) {
-        MPI_Irecv(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back());
-      });
-    for (const Transfer& t : sends)
-      pieces(t, [&](std::byte* data, int n) {
-        MPI_Isend(data, n, MPI_BYTE, t.rank, tag, MPI_COMM_WORLD, &requests.emplace_back());
-      });
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
   int rank_ = 0, size_ = 1;

@@ -102,12 +102,35 @@ std::vector<Message> MonitoredComm::exchange(std::vector<Message> outgoing) {
   return inner_.exchange(std::move(outgoing));
 }
 
-void MonitoredComm::exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) {
+class MonitoredComm::Pending final : public PendingExchange {
+ public:
+  Pending(MonitoredComm& comm, std::unique_ptr<PendingExchange> inner) : comm_(comm), inner_(std::move(inner)) {}
+  ~Pending() override { Pending::end(); }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  void poke() override {
+    if (inner_) inner_->poke();
+  }
+  void end() override {
+    if (!inner_) return;
+    Call call(comm_);
+    inner_->end();
+    inner_.reset();
+  }
+
+ private:
+  MonitoredComm& comm_;
+  std::unique_ptr<PendingExchange> inner_;
+};
+
+std::unique_ptr<PendingExchange> MonitoredComm::begin_exchange(std::span<const Transfer> sends,
+                                                               std::span<const Transfer> receives) {
   Call call(*this);
   call.booked.halos = 1;
   for (const Transfer& t : sends) call.send(t.rank, t.size);
   call.booked.halo_bytes = call.booked.bytes_sent;
-  inner_.exchange(sends, receives);
+  return std::make_unique<Pending>(*this, inner_.begin_exchange(sends, receives));
 }
 
 std::vector<Bytes> MonitoredComm::all_gather(const Bytes& mine) {

@@ -50,11 +50,14 @@ class MonitoredComm final : public Comm {
   void max(std::span<double> values) override;
   void max(std::span<std::int64_t> values) override;
   std::vector<Message> exchange(std::vector<Message> outgoing) override;
-  void exchange(std::span<const Transfer> sends, std::span<const Transfer> receives) override;
+  /// Its end is a call of its own: what happens between the two is work.
+  std::unique_ptr<PendingExchange> begin_exchange(std::span<const Transfer> sends,
+                                                  std::span<const Transfer> receives) override;
   std::vector<Bytes> all_gather(const Bytes& mine) override;
   std::vector<Bytes> gather(Bytes mine) override;
   void broadcast(Bytes& bytes) override;
   [[noreturn]] void abort(int exit_code) override;
+  using Comm::exchange;
   using Comm::max;
   using Comm::sum;
 
@@ -67,6 +70,7 @@ class MonitoredComm final : public Comm {
 
  private:
   class Call;
+  class Pending;
   static double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }

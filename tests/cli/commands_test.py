@@ -218,7 +218,7 @@ class Running(support.AegirTest):
                 self.assertEqual((len(values["momentum"]), len(values["angular_momentum"])), (3, 3))
                 self.assertIsInstance(values["particles"], int)
             for task in line["tasks"].values():
-                self.assertEqual(list(task), ["seconds", "bytes"])
+                self.assertEqual(list(task), ["seconds", "bytes", "cells"])
             for solve in line["solves"]:
                 self.assertEqual(list(solve), ["name", "unknowns", "iterations", "residual", "seconds"])
             self.assertGreater(line["time"], time, "time does not increase")

@@ -113,18 +113,21 @@ class Ranks(support.AegirTest):
         self.assertLess(shares[2], 0.65)
         self.assertLess(shares[4], 0.45)
 
-    def test_weak_scaling_moves_as_many_bytes_per_particle(self):
-        moved, particles = {}, {}
+    def test_weak_scaling_does_as_much_work_per_particle(self):
+        moved, cells, particles = {}, {}, {}
         for ranks in [1, 2, 4]:
             line = self.last_line(ranks if ranks > 1 else 0, "--set", f"length={5.12 * ranks}")
             particles[ranks] = line["objects"]["water"]["particles"]
             kernels = sum(task["bytes"] for task in line["tasks"].values())
             iterations = [solve["iterations"] for solve in line["solves"]]
             moved[ranks] = kernels / particles[ranks]
-            print(f"{ranks} ranks: {particles[ranks]} particles, {moved[ranks]:.0f} bytes per particle and step, iterations {iterations}")
+            cells[ranks] = sum(task["cells"] for task in line["tasks"].values()) / particles[ranks]
+            print(f"{ranks} ranks: {particles[ranks]} particles; per particle and step kernels move {moved[ranks]:.0f} bytes and run on "
+                  f"{cells[ranks]:.2f} cells; iterations {iterations}")
         for ranks in [2, 4]:
             self.assertAlmostEqual(particles[ranks] / particles[1] / ranks, 1, delta=0.01)
             self.assertAlmostEqual(moved[ranks] / moved[1], 1, delta=0.1)
+            self.assertAlmostEqual(cells[ranks] / cells[1], 1, delta=0.1)
 
 
 if __name__ == "__main__":

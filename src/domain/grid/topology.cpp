@@ -181,6 +181,8 @@ void Topology::add_ghosts(Comm& comm) {
           ranks[b].push_back(owner);
       }
   });
+  border_.resize(ranks.size());
+  for (std::size_t b = 0; b < ranks.size(); ++b) border_[b] = !ranks[b].empty();
   std::vector<std::vector<std::int32_t>> send(static_cast<std::size_t>(comm.size()));
   for (int b = 0; b < local_count_; ++b)
     for (int r : ranks[static_cast<std::size_t>(b)]) send[static_cast<std::size_t>(r)].push_back(b);

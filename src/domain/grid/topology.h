@@ -55,6 +55,8 @@ class Topology {
   std::span<const std::uint64_t> local_curve() const { return {curve_.data(), static_cast<std::size_t>(local_count_)}; }
   const Partition& partition() const { return partition_; }
   std::span<const HaloPeer> peers() const { return peers_; }
+  /// Whether a local bucket may have ghosts around it; it then is one of those that are sent.
+  bool on_border(int b) const { return !border_.empty() && border_[static_cast<std::size_t>(b)]; }
 
   /// World position of the bucket's lower corner.
   Vec3d origin(int b) const {
@@ -87,6 +89,7 @@ class Topology {
   std::vector<std::uint64_t> curve_;
   std::vector<std::array<std::int32_t, 27>> neighbours_;
   std::vector<HaloPeer> peers_;
+  std::vector<char> border_;         // per local bucket, where there are other ranks
   std::vector<std::int32_t> slots_;  // open-addressing hash of keys_
 };
 

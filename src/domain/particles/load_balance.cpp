@@ -9,10 +9,10 @@ namespace aegir {
 namespace {
 
 /// The share of a new measurement in what a rank believes, and how far that may be from the mean.
-constexpr double freshness = 0.1, least_cost = 0.6, most_cost = 1.6;
+constexpr double freshness = 0.2, least_cost = 0.6, most_cost = 1.6;
 
-/// What moving to other cuts costs, in substeps of the mean rank: sorting twice and sending about everything.
-constexpr double price = 0.5;
+/// What moving to other cuts costs, in substeps of the mean rank: sorting twice and sending what changes rank.
+constexpr double price = 0.15;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::optional<Partition> LoadBalance::better(Comm& comm, const ParticleSystem& p
   const double share = static_cast<double>(total) / comm.size();
   if (total == 0) return {};
   imbalance_ = static_cast<double>(worst) / share;
-  if (imbalance_ < tolerated) return {};
+  if (++age_ < horizon ? imbalance_ < bad : imbalance_ < tolerated) return {};
   Partition cuts = Partition::by_weight(comm, particles.topology().local_curve(), weights_);
   if (cuts == particles.topology().partition()) return {};
   // Buckets cannot be divided: with few of them the best cuts may be no better.
@@ -63,6 +63,7 @@ std::optional<Partition> LoadBalance::better(Comm& comm, const ParticleSystem& p
   comm.sum(std::span<std::int64_t>(loads));
   const auto then = static_cast<double>(*std::max_element(loads.begin(), loads.end())) / share;
   if ((imbalance_ - then) * horizon < price) return {};
+  age_ = 0;
   weight_ = 0;  // the next measurement is of other buckets than were weighed
   return cuts;
 }

@@ -21,9 +21,10 @@ class LoadBalance {
   /// Work that a bucket without particles takes, in particles.
   static constexpr std::int64_t bucket_weight = 256;
   /// Cuts are left alone while the busiest rank has less than this times the mean.
-  static constexpr double tolerated = 1.15;
-  /// Substeps after which a cut must have paid for moving.
-  static constexpr double horizon = 20;
+  static constexpr double tolerated = 1.03;
+  /// Substeps after which a cut must have paid for moving; it is left alone for as long unless it has become bad.
+  static constexpr int horizon = 10;
+  static constexpr double bad = 1.15;
 
   /// Better cuts, where moving to them pays. Collective; the same answer on every rank.
   std::optional<Partition> better(Comm& comm, const ParticleSystem& particles);
@@ -44,6 +45,7 @@ class LoadBalance {
   double begun_ = -1, worked_ = 0;     // CPU seconds
   double cost_ = 1;                    // of a unit of weight on this rank, over the mean of all ranks
   double imbalance_ = 1;
+  int age_ = horizon;  // substeps since the last cut
 };
 
 }  // namespace aegir

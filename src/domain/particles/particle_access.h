@@ -74,7 +74,12 @@ class ParticleReadNeighbours {
   ParticleReadNeighbours(ParticleSystem& system, ParticleStore& store) : system_(&system), store_(&store) {}
   using View = detail::SpanView<NeighbourSpans<T>>;
   const Topology& topology() const { return system_->topology(); }
-  void prepare(Exec& exec) { system_->update_ghosts(exec, *store_); }
+  void prepare(Exec& exec) {
+    HaloFlight flight(exec.comm);
+    begin(exec, flight);
+    flight.end();
+  }
+  void begin(Exec& exec, HaloFlight& flight) { system_->update_ghosts(exec, flight, *store_); }
   void load(View& v, int b) const {
     const auto& neighbours = topology().neighbours(b);
     for (std::size_t n = 0; n < 27; ++n)

@@ -148,6 +148,12 @@ void ParticleSystem::add(const ParticleBatch& batch) {
 }
 
 void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
+  HaloFlight flight(exec.comm);
+  update_ghosts(exec, flight, s);
+  flight.end();
+}
+
+void ParticleSystem::update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& s) {
   if (exec.comm.size() == 1 || s.ghosts_valid) return;
   const std::size_t locals = static_cast<std::size_t>(topology_->local_count()),
                     total = static_cast<std::size_t>(topology_->total_count());
@@ -163,7 +169,7 @@ void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
   const std::size_t width = scalar_size(s.info.scalar);
   for (Buffer& plane : s.planes) {
     plane.reserve(first_.back() * width, size() * width);
-    exchange_halo(exec.comm, *topology_, plane.data(), first_, width);
+    flight.add(*topology_, plane.data(), first_, width);
   }
   s.ghosts_valid = true;
 }

@@ -24,6 +24,7 @@
 #include "domain/channel/grant.h"
 #include "domain/exec.h"
 #include "domain/grid/topology.h"
+#include "domain/transport/halo.h"
 
 namespace aegir {
 
@@ -143,8 +144,9 @@ class ParticleSystem {
   /// Restores from a checkpoint: buckets in curve order with their counts; channels hold their background until the
   /// caller fills them, in order.
   void restore(std::shared_ptr<const Topology> topology, std::span<const std::uint64_t> counts);
-  /// Brings the ghosts of one channel up to date. Collective.
+  /// Brings the ghosts of one channel up to date; with a flight, by the time it ends. Collective.
   void update_ghosts(Exec& exec, ParticleStore& store);
+  void update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& store);
   std::size_t memory_bytes() const;
 
  private:

@@ -1,51 +1,88 @@
 #include "domain/transport/halo.h"
 
 #include <cstring>
-#include <vector>
 
 namespace aegir {
 namespace {
 
-template <class Range>  // Range(b) -> {byte offset, byte size}
-void exchange(Comm& comm, const Topology& topology, std::byte* data, Range range) {
-  const auto peers = topology.peers();
-  std::vector<Bytes> packed(peers.size());
-  std::vector<Transfer> sends, receives;
-  for (std::size_t p = 0; p < peers.size(); ++p) {
-    std::size_t size = 0;
-    for (int b : peers[p].send) size += range(b).second;
-    packed[p].resize(size);
-    std::byte* to = packed[p].data();
-    for (int b : peers[p].send) {
-      const auto [offset, bytes] = range(b);
-      if (bytes) std::memcpy(to, data + offset, bytes);
-      to += bytes;
-    }
-    if (size) sends.push_back({peers[p].rank, packed[p].data(), size});
-    if (!peers[p].ghost_count) continue;
-    const auto first = range(peers[p].first_ghost), last = range(peers[p].first_ghost + peers[p].ghost_count - 1);
-    const std::size_t incoming = last.first + last.second - first.first;
-    if (incoming) receives.push_back({peers[p].rank, data + first.first, incoming});
-  }
-  comm.exchange(sends, receives);
-}
+thread_local std::vector<Buffer> spares;
 
 }  // namespace
 
-void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::size_t bucket_bytes) {
-  if (comm.size() == 1) return;
-  exchange(comm, topology, data, [=](int b) {
-    return std::pair{static_cast<std::size_t>(b) * bucket_bytes, bucket_bytes};
+/// The smallest spare that is large enough, or the largest made larger.
+FlightBuffer::FlightBuffer(std::size_t bytes) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < spares.size(); ++i) {
+    const std::size_t a = spares[i].capacity(), b = spares[best].capacity();
+    if (b < bytes ? a > b : a >= bytes && a < b) best = i;
+  }
+  if (!spares.empty()) {
+    std::swap(spares[best], spares.back());
+    buffer_ = std::move(spares.back());
+    spares.pop_back();
+  }
+  buffer_.reserve(bytes, 0);
+}
+
+FlightBuffer::~FlightBuffer() {
+  if (buffer_.capacity()) spares.push_back(std::move(buffer_));
+}
+
+template <class Range>  // Range(b) -> {byte offset, byte size}
+void HaloFlight::begin(const Topology& topology, std::byte* data, Range range) {
+  std::vector<Transfer> sends, receives;
+  for (const HaloPeer& peer : topology.peers()) {
+    std::size_t size = 0;
+    for (int b : peer.send) size += range(b).second;
+    if (size) {
+      FlightBuffer& packed = packed_.emplace_back(size);
+      std::byte* to = packed.data();
+      for (int b : peer.send) {
+        const auto [offset, bytes] = range(b);
+        if (bytes) std::memcpy(to, data + offset, bytes);
+        to += bytes;
+      }
+      sends.push_back({peer.rank, packed.data(), size});
+    }
+    if (!peer.ghost_count) continue;
+    const auto first = range(peer.first_ghost), last = range(peer.first_ghost + peer.ghost_count - 1);
+    const std::size_t incoming = last.first + last.second - first.first;
+    if (incoming) receives.push_back({peer.rank, data + first.first, incoming});
+  }
+  pending_.push_back(comm_.begin_exchange(sends, receives));
+}
+
+void HaloFlight::add(const Topology& topology, std::byte* data, std::size_t bucket_bytes) {
+  if (comm_.size() == 1) return;
+  begin(topology, data, [=](int b) { return std::pair{static_cast<std::size_t>(b) * bucket_bytes, bucket_bytes}; });
+}
+
+void HaloFlight::add(const Topology& topology, std::byte* data, std::span<const std::uint64_t> first,
+                     std::size_t element_bytes) {
+  if (comm_.size() == 1) return;
+  begin(topology, data, [=](int b) {
+    const auto i = static_cast<std::size_t>(b);
+    return std::pair{first[i] * element_bytes, (first[i + 1] - first[i]) * element_bytes};
   });
+}
+
+void HaloFlight::end() {
+  for (auto& p : pending_) p->end();
+  pending_.clear();
+  packed_.clear();
+}
+
+void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::size_t bucket_bytes) {
+  HaloFlight flight(comm);
+  flight.add(topology, data, bucket_bytes);
+  flight.end();
 }
 
 void exchange_halo(Comm& comm, const Topology& topology, std::byte* data, std::span<const std::uint64_t> first,
                    std::size_t element_bytes) {
-  if (comm.size() == 1) return;
-  exchange(comm, topology, data, [=](int b) {
-    const auto i = static_cast<std::size_t>(b);
-    return std::pair{first[i] * element_bytes, (first[i + 1] - first[i]) * element_bytes};
-  });
+  HaloFlight flight(comm);
+  flight.add(topology, data, first, element_bytes);
+  flight.end();
 }
 
 }  // namespace aegir

@@ -52,6 +52,13 @@ class GridAccess {
   GridStore* store_;
 };
 
+/// Brings the ghosts of a channel where they are not those of its owners.
+inline void begin_ghosts(Exec& exec, HaloFlight& flight, const Topology& topology, GridStore& store) {
+  if (store.ghosts_valid || exec.comm.size() == 1) return;
+  for (Buffer& plane : store.planes) flight.add(topology, plane.data(), store.bucket_bytes());
+  store.ghosts_valid = true;
+}
+
 /// A view of one plane is the plane's span or tile itself; of several, an array of them: `u[axis](i, j, k)`.
 template <class Plane, int Planes>
 struct Views {
@@ -142,11 +149,12 @@ class GridReadHalo : public GridAccess<T, Planes> {
   using GridAccess<T, Planes>::GridAccess;
   using View = Views<PaddedTile<T, Pad::width>, Planes>;
   void prepare(Exec& exec) {
-    if (this->store_->ghosts_valid || exec.comm.size() == 1) return;
-    for (Buffer& plane : this->store_->planes)
-      exchange_halo(exec.comm, *this->topology_, plane.data(), this->store_->bucket_bytes());
-    this->store_->ghosts_valid = true;
+    HaloFlight flight(exec.comm);
+    begin(exec, flight);
+    flight.end();
   }
+  /// Brings the ghosts; they are there when the flight has ended.
+  void begin(Exec& exec, HaloFlight& flight) { begin_ghosts(exec, flight, *this->topology_, *this->store_); }
   void load(View& v, int b) const {
     for (int p = 0; p < Planes; ++p)
       load_tile<Pad>(v.plane[static_cast<std::size_t>(p)], *this->topology_, b,
@@ -196,11 +204,13 @@ class GridAdd : public GridAccess<T, Planes> {
     for (std::size_t p = 0; p < Planes; ++p)
       std::memcpy(tiles_[p].data() + static_cast<std::size_t>(b) * tile_bytes, v.plane[p].values, tile_bytes);
   }
-  void finish(Exec& exec) {
+  /// The tiles of buckets beside ghosts are done.
+  void send(HaloFlight& flight) {
+    for (Buffer& tiles : tiles_) flight.add(*this->topology_, tiles.data(), tile_bytes);
+  }
+  void finish(Exec&) {
     for (int p = 0; p < Planes; ++p) {
-      Buffer& tiles = tiles_[static_cast<std::size_t>(p)];
-      exchange_halo(exec.comm, *this->topology_, tiles.data(), tile_bytes);
-      const T* data = reinterpret_cast<const T*>(tiles.data());
+      const T* data = reinterpret_cast<const T*>(tiles_[static_cast<std::size_t>(p)].data());
       parallel_for(0, static_cast<std::size_t>(this->topology_->local_count()), 8,
                    [&](std::size_t begin, std::size_t end) {
                      for (std::size_t b = begin; b < end; ++b)

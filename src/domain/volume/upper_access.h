@@ -38,11 +38,12 @@ class GridReadUpper : public GridAccess<T, 3> {
   }
   using View = Views<UpperFaces<T>, 3>;
   void prepare(Exec& exec) {
-    if (this->store_->ghosts_valid || exec.comm.size() == 1) return;
-    for (Buffer& plane : this->store_->planes)
-      exchange_halo(exec.comm, *this->topology_, plane.data(), this->store_->bucket_bytes());
-    this->store_->ghosts_valid = true;
+    HaloFlight flight(exec.comm);
+    begin(exec, flight);
+    flight.end();
   }
+  /// Brings the ghosts; they are there when the flight has ended.
+  void begin(Exec& exec, HaloFlight& flight) { begin_ghosts(exec, flight, *this->topology_, *this->store_); }
   void load(View& v, int b) const {
     constexpr int beyond[3] = {neighbour_index(1, 0, 0), neighbour_index(0, 1, 0), neighbour_index(0, 0, 1)};
     for (int p = 0; p < 3; ++p) {

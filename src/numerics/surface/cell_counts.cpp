@@ -3,9 +3,10 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 #include "base/simd.h"
-#include "parallel/threads.h"
+#include "domain/transport/overlap.h"
 
 namespace aegir {
 namespace {
@@ -46,7 +47,8 @@ CellCounts::CellCounts(Exec& exec, ParticleSystem& particles, BufferPool* pool) 
   Stopwatch watch;
   const Topology& topology = particles.topology();
   auto positions = particles.read_neighbours(particle::position);
-  positions.prepare(exec);
+  HaloFlight flight(exec.comm);
+  positions.begin(exec, flight);
   const auto buckets = static_cast<std::size_t>(topology.total_count());
   first_ = PooledBuffer(buckets * stride * sizeof(std::uint32_t), pool);
   count_ = PooledBuffer(buckets * bucket_cells * sizeof(float), pool);
@@ -54,11 +56,11 @@ CellCounts::CellCounts(Exec& exec, ParticleSystem& particles, BufferPool* pool) 
   auto* count = reinterpret_cast<float*>(count_.data());
   ParticleStore& store = particles.store(particle::position.name);
   std::atomic<std::int64_t> filled{0};
-  parallel_for(0, buckets, 4, [&](std::size_t begin, std::size_t end) {
+  const auto count_some = [&](std::span<const int> some) {
     Histogram histogram;
     std::int64_t filled_here = 0;
-    for (std::size_t b = begin; b < end; ++b) {
-      const int bucket = static_cast<int>(b);
+    for (const int bucket : some) {
+      const auto b = static_cast<std::size_t>(bucket);
       std::uint32_t* first = table + b * stride;
       float* number = count + b * bucket_cells;
       const auto span = detail::span_of<const Vec3f>(store, particles.first(bucket), particles.count(bucket));
@@ -78,7 +80,13 @@ CellCounts::CellCounts(Exec& exec, ParticleSystem& particles, BufferPool* pool) 
       first[bucket_cells] = sum;
     }
     filled += filled_here;
-  });
+  };
+  std::vector<int> all(buckets);
+  std::iota(all.begin(), all.end(), 0);
+  const auto local = static_cast<std::size_t>(topology.local_count());
+  for_parts(std::span<const int>(all).first(local), flight, count_some);
+  flight.end();
+  for_parts(std::span<const int>(all).subspan(local), flight, count_some);
   const std::int64_t cells = exec.comm.sum(filled.load());
   typical_ =
       cells ? static_cast<float>(static_cast<double>(particles.global_size(exec.comm)) / static_cast<double>(cells))

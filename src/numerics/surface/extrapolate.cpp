@@ -189,11 +189,12 @@ class Extrapolation {
 
   void run(int layers) {
     Stopwatch watch;
+    HaloFlight flight(exec_.comm);
+    volume_.read<Halo<4>>(channels_.velocity).begin(exec_, flight);
     find_masks();
     const std::size_t results = decide();
     results_ = PooledBuffer(results * bucket_cells * sizeof(float), pool_);
-    auto velocity = volume_.read<Halo<4>>(channels_.velocity);
-    velocity.prepare(exec_);
+    flight.end();
     work(layers);
     commit();
     // Read 16 KB of neighbours and write 2 KB twice for each result; the scan reads what is known and the areas.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/for_each_bucket.h"
+#include "domain/transport/overlap.h"
 #include "numerics/surface/cell_counts.h"
 #include "numerics/surface/cells_around.h"
 #include "numerics/surface/mean_offset.h"
@@ -66,8 +67,6 @@ class LiquidDistance {
   void run() {
     Stopwatch watch;
     evaluate();
-    exchange_halo(exec_.comm, topology_, raw_.data(), bucket_bytes);
-    if (any_solid_) exchange_halo(exec_.comm, topology_, free_.data(), bucket_bytes);
     const auto bytes = 2 * std::int64_t{topology_.local_count()} * static_cast<std::int64_t>(bucket_bytes);
     exec_.profile.kernel("distance from particles", watch.seconds(), bytes);
     finish();
@@ -253,13 +252,12 @@ void LiquidDistance::evaluate() {
   std::optional<GridReadHalo<float, 1, Halo<2>>> nodes;
   if (any_solid_ && channels_.open_area) volume_.read<Halo<4>>(*channels_.open_area).prepare(exec_);
   if (any_solid_) nodes.emplace(volume_.read<Halo<2>>(*channels_.solid_distance));
-  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+  const auto evaluate_some = [&](std::span<const int> buckets) {
     MeanOffset mean(particles_, counts_);
     const auto around = std::make_unique<Around>();
     PaddedTile<float, 1> count;
     GridReadHalo<float, 1, Halo<2>>::View node_tile;
-    for (std::size_t at = begin; at < end; ++at) {
-      const int b = static_cast<int>(at);
+    for (const int b : buckets) {
       if (channels_.crowding) fill(crowding(b), 0);
       if (!particles_near(b)) {
         fill(raw(b), outside_);
@@ -281,8 +279,13 @@ void LiquidDistance::evaluate() {
         const bool tells = free[c] == 0 && values[c] > -1.0f && values[c] < 1.45f;
         free[c] = tells ? values[c] : not_free, any |= tells;
       }
-      surface_[at] = any;
+      surface_[static_cast<std::size_t>(b)] = any;
     }
+  };
+  HaloFlight flight(exec_.comm);
+  border_first(topology_, flight, evaluate_some, [&] {
+    flight.add(topology_, raw_.data(), bucket_bytes);
+    if (any_solid_) flight.add(topology_, free_.data(), bucket_bytes);
   });
 }
 

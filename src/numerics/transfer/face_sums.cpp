@@ -112,8 +112,9 @@ void FaceSums::load(View& v, int b) const {
   if (v.tile) std::memset(v.tile->values, 0, sizeof v.tile->values);
 }
 
-void FaceSums::finish(Exec& exec) {
-  exchange_halo(exec.comm, *topology_, tiles_.data(), first_, sizeof(FaceSumTile));
+void FaceSums::send(HaloFlight& flight) { flight.add(*topology_, tiles_.data(), first_, sizeof(FaceSumTile)); }
+
+void FaceSums::finish(Exec&) {
   parallel_for(0, static_cast<std::size_t>(topology_->local_count()), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) gather(static_cast<int>(b));
   });

@@ -54,6 +54,7 @@ class FaceSums {
   void prepare(Exec& exec);
   void load(View& v, int b) const;
   void store(View&, int) const {}
+  void send(HaloFlight& flight);
   void finish(Exec& exec);
   std::int64_t bytes() const;
 

@@ -28,6 +28,7 @@ class OnDemand {
   };
   const Topology& topology() const { return access_.topology(); }
   void prepare(Exec& exec) { access_.prepare(exec); }
+  void begin(Exec& exec, HaloFlight& flight) { access_.begin(exec, flight); }
   void load(View& v, int b) const { v.access = &access_, v.bucket = b; }
   void store(View&, int) const {}
   void finish(Exec& exec) { access_.finish(exec); }

@@ -157,11 +157,11 @@ void HybridObject::plan(TaskList& tasks) {
       &HybridObject::show_first_frame);
 }
 
-/// Shares of ranks follow the work that was measured; what has moved is then sorted in once more.
+/// Shares of ranks follow the work that was measured.
 Status HybridObject::sort(StepContext& c) {
-  if (Status ok = particles_.rebucket(c.exec, padding); !ok) return ok;
-  if (const auto cuts = balance_.better(c.exec.comm, particles_))
-    if (Status ok = particles_.rebucket(c.exec, *cuts, padding); !ok) return ok;
+  const auto cuts = balance_.better(c.exec.comm, particles_);
+  if (Status ok = particles_.rebucket(c.exec, cuts.value_or(particles_.topology().partition()), padding); !ok)
+    return ok;
   balance_.begin(c.exec.comm);
   if (&grid_.topology() != &particles_.topology()) grid_.adopt(c.exec.comm, particles_.shared_topology());
   look_ahead(c);

@@ -119,16 +119,17 @@ struct Simulation::Impl {
     return std::max(1, parts);
   }
 
-  /// What tasks cost, over all ranks: bytes added, the seconds of the slowest.
+  /// What tasks cost, over all ranks: bytes and cells added, the seconds of the slowest.
   std::map<std::string, Profile::Entry> all_tasks() {
     auto tasks = exec.profile.tasks();
-    std::vector<std::int64_t> bytes;
+    std::vector<std::int64_t> counts;
     std::vector<double> seconds;
-    for (const auto& [name, e] : tasks) bytes.push_back(e.bytes), seconds.push_back(e.seconds);
-    exec.comm.sum(bytes);
+    for (const auto& [name, e] : tasks)
+      counts.push_back(e.bytes), counts.push_back(e.cells), seconds.push_back(e.seconds);
+    exec.comm.sum(counts);
     exec.comm.max(seconds);
     std::size_t i = 0;
-    for (auto& [name, e] : tasks) e.bytes = bytes[i], e.seconds = seconds[i], ++i;
+    for (auto& [name, e] : tasks) e.bytes = counts[2 * i], e.cells = counts[2 * i + 1], e.seconds = seconds[i], ++i;
     return tasks;
   }
 

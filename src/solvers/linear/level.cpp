@@ -116,17 +116,20 @@ void Level::make_unknown(bool last) {
   });
 }
 
-void Level::exchange_sides(Exec& exec, BucketField& field, int colour) {
-  if (exec.comm.size() == 1) return;
+const SideExchange& Level::sides() {
   if (!sides_) sides_ = std::make_unique<SideExchange>(*topology_);
-  sides_->run(exec.comm, field.data(), colour);
+  return *sides_;
 }
 
 void Level::colour_buckets() {
-  for (int b = 0; b < topology_->local_count(); ++b) {
-    const Vec3i c = topology_->key(b).coord;
-    if (kind(b) != BucketKind::empty) colours_[(c.x + c.y + c.z) & 1].push_back(b);
-  }
+  for (const bool border : {true, false})
+    for (int b = 0; b < topology_->local_count(); ++b) {
+      if (kind(b) == BucketKind::empty || topology_->on_border(b) != border) continue;
+      const Vec3i c = topology_->key(b).coord;
+      const int colour = (c.x + c.y + c.z) & 1;
+      colours_[colour].push_back(b);
+      border_[colour] += border;
+    }
 }
 
 namespace {

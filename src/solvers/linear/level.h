@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "base/function_ref.h"
 #include "domain/channel/buffer.h"
 #include "domain/exec.h"
 #include "domain/grid/topology.h"
+#include "domain/transport/halo.h"
 #include "parallel/threads.h"
 #include "solvers/linear/bucket_kernels.h"
 #include "solvers/linear/network.h"
@@ -40,6 +42,9 @@ class BucketField {
   void copy_from(const BucketField& other, int buckets);
   /// Brings the ghosts from their owners. Collective.
   void exchange(Exec& exec, const Topology& topology);
+  void begin_exchange(const Topology& topology, HaloFlight& flight) {
+    flight.add(topology, memory_.data(), stride_ * sizeof(float));
+  }
 
  private:
   PooledBuffer memory_;
@@ -57,6 +62,24 @@ struct NetworkFields {
 
 /// Writes 4×4×4 values into an octant of a bucket.
 void write_octant(float* bucket, int octant, const float* block);
+
+/// Calls body(bucket) for some buckets, on all threads.
+template <class Body>
+void for_buckets(std::span<const std::int32_t> buckets, const Body& body) {
+  parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
+  });
+}
+
+/// The same, while something travels between ranks.
+template <class Flight, class Body>
+void for_buckets(std::span<const std::int32_t> buckets, Flight& flight, const Body& body) {
+  const auto caller = std::this_thread::get_id();
+  for_buckets(buckets, [&](int b) {
+    body(b);
+    if (std::this_thread::get_id() == caller) flight.poke();
+  });
+}
 
 /// Buckets of one level, what joins their cells, and how they become the next level.
 class Level {
@@ -85,15 +108,29 @@ class Level {
   float unit() const { return unit_; }
   const BucketShape& shape(int b) const { return shapes_[static_cast<std::size_t>(b)]; }
   BucketKind kind(int b) const { return shapes_[static_cast<std::size_t>(b)].kind; }
-  /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even.
-  std::span<const std::int32_t> buckets(int colour) const { return colours_[static_cast<std::size_t>(colour)]; }
+  /// Buckets with unknowns of one colour: 0 where the sum of the key's coordinates is even. Those that other ranks have
+  /// copies of come first.
+  std::span<const std::int32_t> buckets(int colour) const { return colours_[colour]; }
+  std::span<const std::int32_t> border(int colour) const { return buckets(colour).first(border_[colour]); }
+  std::span<const std::int32_t> inner(int colour) const { return buckets(colour).subspan(border_[colour]); }
   /// Calls body(bucket) for the buckets with unknowns, on all threads; those of colour 0 before those of colour 1.
   template <class Body>
   void for_unknowns(const Body& body) const {
-    for (const auto& buckets : colours_)
-      parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
-      });
+    for (const int colour : {0, 1}) for_buckets(buckets(colour), body);
+  }
+  /// The same for a body that makes the values of a field, for buckets of one colour or (-1) of both; the layers of
+  /// ghosts that touch local buckets across their sides come meanwhile. Collective.
+  template <class Body>
+  void for_unknowns(Exec& exec, BucketField& field, int colour, const Body& body) {
+    const int first = colour < 0 ? 0 : colour, last = colour < 0 ? 1 : colour;
+    for (int c = first; c <= last; ++c) for_buckets(border(c), body);
+    if (exec.comm.size() == 1) {
+      for (int c = first; c <= last; ++c) for_buckets(inner(c), body);
+      return;
+    }
+    SideExchange::Flight flight = sides().begin(exec.comm, field.data(), colour);
+    for (int c = first; c <= last; ++c) for_buckets(inner(c), flight, body);
+    flight.end();
   }
   BucketOperator bucket_operator(int b) const;
   /// What a pass over the buckets with unknowns moves: so many bytes per cell, and the networks.
@@ -111,10 +148,6 @@ class Level {
   void to_parents(Exec& exec, int count, FunctionRef<void(int, float*)> out,
                   FunctionRef<void(int, int, const float*)> in) const;
 
-  /// Brings the layers of ghosts that touch local buckets across their sides, of one colour or (-1) of both: for
-  /// stencils of seven points. Collective.
-  void exchange_sides(Exec& exec, BucketField& field, int colour = -1);
-
   BucketField unknown;  ///< 512 per bucket, with ghosts
   BucketField rhs;      ///< 512 per local bucket; not on the finest level
   BucketField partial;  ///< restricted residuals: 5×5×5 per bucket, with ghosts
@@ -123,6 +156,7 @@ class Level {
   /// What becomes of a bucket's operators when a level is built.
   struct Plan;
   void colour_buckets();
+  const SideExchange& sides();
   void make_unknown(bool last);
   Plan plan_alike(Exec& exec, bool last, const HeldCells* held, const Level* base) const;
   void share_coarse(const NetworkFields& coarse);
@@ -139,6 +173,7 @@ class Level {
   std::vector<PooledBuffer> held_networks_;  // one by call of hold()
   BufferPool* pool_;
   std::vector<std::int32_t> colours_[2];
+  std::size_t border_[2] = {0, 0};       // how many of them others have copies of
   std::unique_ptr<SideExchange> sides_;  // made when it is first asked for
 };
 

@@ -9,13 +9,6 @@
 namespace aegir {
 namespace {
 
-template <class Body>
-void for_buckets(std::span<const std::int32_t> buckets, const Body& body) {
-  parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) body(buckets[i]);
-  });
-}
-
 // Bytes per cell of the passes of a cycle, writes twice. Down, finest level: direction 4, residual 16, unknowns 8, and
 // half of the buckets again for their residual 6; coarse levels: right-hand side 4, unknowns 8, again 4. Up: half of
 // the unknowns corrected 4, all relaxed 8, right-hand side 8 or 4; relaxed once more: unknowns 8, right-hand side 4.
@@ -239,7 +232,7 @@ void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, const Boun
 
 void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHandSide again, const Bounds& bounds) {
   const Topology& t = level.topology();
-  for_buckets(level.buckets(0), [&](int b) {
+  level.for_unknowns(exec, level.unknown, 0, [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     clear(tile);
@@ -247,8 +240,7 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     relax_bucket(tile, rhs, level.bucket_operator(b), bounds.least(b), sweeps(level, b), false);
     store_own(tile, level.unknown.at(b));
   });
-  level.exchange_sides(exec, level.unknown, 0);
-  for_buckets(level.buckets(1), [&](int b) {
+  level.for_unknowns(exec, level.unknown, 1, [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     clear_own(tile);
@@ -260,14 +252,17 @@ void Multigrid::descend(Exec& exec, Level& level, RightHandSide first, RightHand
     store_own(tile, level.unknown.at(b));
     restrict_residual(level, b, tile, rhs, least);
   });
-  level.exchange_sides(exec, level.unknown, 1);
-  for_buckets(level.buckets(0), [&](int b) {
+  const auto restrict_own = [&](int b) {
     alignas(64) float scratch[bucket_cells];
     UnknownTile tile;
     load_bucket(tile, t, b, level.unknown.data(), level.bucket_operator(b));
     restrict_residual(level, b, tile, again(b, scratch), bounds.least(b));
-  });
-  level.partial.exchange(exec, t);
+  };
+  for_buckets(level.border(0), restrict_own);
+  HaloFlight flight(exec.comm);
+  level.partial.begin_exchange(t, flight);
+  for_buckets(level.inner(0), flight, restrict_own);
+  flight.end();
 }
 
 void Multigrid::gather_coarse(Exec& exec, Level& fine, Level& coarse) {
@@ -338,11 +333,11 @@ void Multigrid::fetch_coarse(Exec& exec, Level& fine, Level& coarse) {
 void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide again, const Bounds& bounds,
                        FunctionRef<void(int, const float*)> finished) {
   const Topology& t = level.topology();
-  for_buckets(level.buckets(0), [&](int b) { correct(level, coarse, b, level.unknown.at(b), bounds); });
-  level.exchange_sides(exec, level.unknown, 0);
+  level.for_unknowns(exec, level.unknown, 0, [&](int b) { correct(level, coarse, b, level.unknown.at(b), bounds); });
   const int passes = 2 * bounds.rounds;
   for (int pass = 0; pass < passes; ++pass) {
-    for_buckets(level.buckets(1 - pass % 2), [&](int b) {
+    const int colour = 1 - pass % 2;
+    const auto relax_own = [&](int b) {
       alignas(64) float scratch[bucket_cells];
       float* values = level.unknown.at(b);
       if (pass == 0) correct(level, coarse, b, values, bounds);
@@ -351,8 +346,11 @@ void Multigrid::ascend(Exec& exec, Level& level, Level& coarse, RightHandSide ag
       relax_bucket(tile, again(b, scratch), level.bucket_operator(b), bounds.least(b), sweeps(level, b), true);
       store_own(tile, values);
       if (pass + 2 >= passes) finished(b, values);
-    });
-    if (pass + 1 < passes) level.exchange_sides(exec, level.unknown, 1 - pass % 2);
+    };
+    if (pass + 1 < passes)
+      level.for_unknowns(exec, level.unknown, colour, relax_own);
+    else
+      for_buckets(level.buckets(colour), relax_own);
   }
 }
 

@@ -184,10 +184,9 @@ void ConjugateGradients::run(SolveReport& report) {
 
 /// The last step along the direction, after which the direction is no longer needed.
 void ConjugateGradients::finish_step(double alpha) {
-  sum("pressure.advance", 28, [&](int b) {
-    advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f);
-    return 0.0;
-  });
+  Stopwatch watch;
+  fine_.for_unknowns([&](int b) { advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, 0.0f); });
+  exec_.profile.kernel("pressure.advance", watch.seconds(), fine_.pass_bytes(28));
 }
 
 /// Iterates from the residual in r, whose norm is given and kept up to date. False when it broke down; then
@@ -230,11 +229,11 @@ bool ConjugateGradients::iterate(SolveReport& report, double target, int limit, 
     cycle_.finish(exec_, again, [&](int b, const float* z) { sums_[static_cast<std::size_t>(b)] = dot(r(b), z); });
     const double rz = add_sums();
     const double beta = first_time ? 0.0 : rz / rz_before;
-    sum("pressure.advance", 28, [&](int b) {
+    Stopwatch watch;
+    fine_.for_unknowns(exec_, direction_, -1, [&](int b) {
       advance(x(b), direction_.at(b), fine_.unknown.at(b), alpha, static_cast<float>(beta));
-      return 0.0;
     });
-    fine_.exchange_sides(exec_, direction_);
+    exec_.profile.kernel("pressure.advance", watch.seconds(), fine_.pass_bytes(28));
     const double square = sum("pressure.energy", 4, [&](int b) {
       UnknownTile p;
       load_bucket(p, topology_, b, direction_.data(), fine_.bucket_operator(b));

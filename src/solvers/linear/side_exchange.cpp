@@ -47,37 +47,40 @@ SideExchange::SideExchange(const Topology& t) {
   }
 }
 
-void SideExchange::run(Comm& comm, float* values, int colour) const {
-  const int begin = colour < 0 ? 0 : colour, end = colour < 0 ? 2 : colour + 1;
+SideExchange::Flight SideExchange::begin(Comm& comm, float* values, int colour) const {
+  Flight f;
+  f.sides_ = this, f.values_ = values;
+  f.begin_ = colour < 0 ? 0 : colour, f.end_ = colour < 0 ? 2 : colour + 1;
   const auto count = [&](const std::vector<Side>* sides) {
     std::size_t n = 0;
-    for (int c = begin; c < end; ++c) n += sides[c].size();
+    for (int c = f.begin_; c < f.end_; ++c) n += sides[c].size();
     return n;
   };
-  std::vector<std::vector<float>> out(peers_.size()), in(peers_.size());
   std::vector<Transfer> sends, receives;
-  for (std::size_t p = 0; p < peers_.size(); ++p) {
-    const Peer& peer = peers_[p];
-    out[p].resize(count(peer.send) * layer), in[p].resize(count(peer.receive) * layer);
-    float* to = out[p].data();
-    for (int c = begin; c < end; ++c)
+  for (const Peer& peer : peers_) {
+    const std::size_t out = count(peer.send) * layer * sizeof(float), in = count(peer.receive) * layer * sizeof(float);
+    f.out_.emplace_back(out), f.in_.emplace_back(in);
+    auto* to = reinterpret_cast<float*>(f.out_.back().data());
+    for (int c = f.begin_; c < f.end_; ++c)
       for (const Side& s : peer.send[c]) {
         const float* from = values + static_cast<std::size_t>(s.bucket) * bucket_cells;
         for_layer(s.direction, [&](std::size_t n, int cell) { to[n] = from[cell]; });
         to += layer;
       }
-    const auto transfer = [&](std::vector<float>& v) {
-      return Transfer{peer.rank, reinterpret_cast<std::byte*>(v.data()), v.size() * sizeof(float)};
-    };
-    if (!out[p].empty()) sends.push_back(transfer(out[p]));
-    if (!in[p].empty()) receives.push_back(transfer(in[p]));
+    if (out) sends.push_back({peer.rank, f.out_.back().data(), out});
+    if (in) receives.push_back({peer.rank, f.in_.back().data(), in});
   }
-  comm.exchange(std::span<const Transfer>(sends), std::span<const Transfer>(receives));
-  for (std::size_t p = 0; p < peers_.size(); ++p) {
-    const float* from = in[p].data();
-    for (int c = begin; c < end; ++c)
-      for (const Side& s : peers_[p].receive[c]) {
-        float* to = values + static_cast<std::size_t>(s.bucket) * bucket_cells;
+  f.pending_ = comm.begin_exchange(sends, receives);
+  return f;
+}
+
+void SideExchange::Flight::end() {
+  pending_->end();
+  for (std::size_t p = 0; p < sides_->peers_.size(); ++p) {
+    const auto* from = reinterpret_cast<const float*>(in_[p].data());
+    for (int c = begin_; c < end_; ++c)
+      for (const Side& s : sides_->peers_[p].receive[c]) {
+        float* to = values_ + static_cast<std::size_t>(s.bucket) * bucket_cells;
         for_layer(s.direction, [&](std::size_t n, int cell) { to[cell] = from[n]; });
         from += layer;
       }

@@ -3,12 +3,16 @@
 //
 //   SideExchange sides(topology);
 //   sides.run(comm, unknown.data());                 // all buckets
-//   sides.run(comm, unknown.data(), 0);              // those of colour 0 only, where no others have changed
+//   SideExchange::Flight f = sides.begin(comm, unknown.data(), 0);   // those of colour 0 only, on their way
+//   …                                                // what neither reads their ghosts nor needs them sent
+//   f.end();
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "domain/grid/topology.h"
+#include "domain/transport/halo.h"
 #include "parallel/comm.h"
 
 namespace aegir {
@@ -18,10 +22,26 @@ class SideExchange {
   /// Finds out what travels; both sides list it alike, so nothing is said.
   explicit SideExchange(const Topology& topology);
 
+  /// Layers that are on their way; the ghosts are there when it has ended.
+  class Flight {
+   public:
+    void poke() { pending_->poke(); }
+    void end();
+
+   private:
+    friend class SideExchange;
+    const SideExchange* sides_ = nullptr;
+    float* values_ = nullptr;
+    int begin_ = 0, end_ = 0;             // colours
+    std::vector<FlightBuffer> out_, in_;  // by peer
+    std::unique_ptr<PendingExchange> pending_;
+  };
+
   /// Brings the layers of ghosts that lie against local buckets from their owners; `values` are 512 per bucket, ghosts
   /// last. `colour`: of the buckets that are sent, 0 where the sum of the key's coordinates is even; -1 for all.
   /// Collective.
-  void run(Comm& comm, float* values, int colour = -1) const;
+  Flight begin(Comm& comm, float* values, int colour = -1) const;
+  void run(Comm& comm, float* values, int colour = -1) const { begin(comm, values, colour).end(); }
 
  private:
   struct Side {

@@ -1,0 +1,45 @@
+// Loops over local buckets while halos travel, for kernels that for_each_bucket() does not run.
+//
+//   HaloFlight flight(comm);
+//   border_first(topology, flight, [&](std::span<const int> buckets) { … },      // makes values of these buckets
+//                [&] { flight.add(topology, values, bytes); });                  // once others' copies are made
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "domain/grid/topology.h"
+#include "domain/transport/halo.h"
+#include "parallel/threads.h"
+
+namespace aegir {
+
+/// Calls body(part) on all threads for parts of a list of buckets; the calling thread lets the flight go on.
+template <class Body>
+void for_parts(std::span<const int> buckets, HaloFlight& flight, const Body& body) {
+  const bool flying = !flight.empty();
+  const auto caller = std::this_thread::get_id();
+  parallel_for(0, buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+    const std::size_t part = flying ? 8 : end - begin;
+    for (std::size_t n = begin; n < end; n += part) {
+      body(buckets.subspan(n, std::min(part, end - n)));
+      if (flying && std::this_thread::get_id() == caller) flight.poke();
+    }
+  });
+}
+
+/// The body first runs on buckets that other ranks have copies of; `send` then puts what it made on its way, and the
+/// rest runs meanwhile. The copies are there at the end.
+template <class Body, class Send>
+void border_first(const Topology& topology, HaloFlight& flight, const Body& body, const Send& send) {
+  std::vector<int> inner, border;
+  for (int b = 0; b < topology.local_count(); ++b) (topology.on_border(b) ? border : inner).push_back(b);
+  for_parts(border, flight, body);
+  send();
+  for_parts(inner, flight, body);
+  flight.end();
+}
+
+}  // namespace aegir
