@@ -22,6 +22,7 @@ using nlohmann::json;
 /// What is summed over the timed steps of this rank.
 struct Sums {
   double seconds = 0, ghosts = 0, ghost_particles = 0, occupied_ghosts = 0;
+  double layers[4] = {};  // cells that travel when ghosts are read 1 to 4 cells far
   std::int64_t steps = 0, iterations = 0, particle_steps = 0, moved = 0;
   std::map<std::string, double> tasks, kernels;  // seconds
 };
@@ -33,6 +34,8 @@ void count_ghosts(ParticleSystem& particles, Sums& sums) {
   int occupied = 0;
   for (int b = 0; b < t.local_count(); ++b) occupied += particles.count(b) > 0;
   sums.ghosts += ghosts;
+  for (int width = 1; width <= 4; ++width)
+    for (const PeerLayers& peer : t.layers(width)) sums.layers[width - 1] += static_cast<double>(peer.sent);
   if (t.local_count() == 0) return;
   sums.ghost_particles += ghosts * static_cast<double>(particles.size()) / t.local_count();
   sums.occupied_ghosts += ghosts * occupied / t.local_count();
@@ -79,6 +82,7 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
            {"ghosts", total(sums.ghosts) / steps},
            {"occupied_ghosts", total(sums.occupied_ghosts) / steps},
            {"ghost_particles", total(sums.ghost_particles) / steps}};
+  for (const double cells : sums.layers) out["layers"].push_back(total(cells) / steps);
   for (const auto& [work, traffic] : comm.traffic_by_work()) {
     const CommTraffic t = traffic - work_before[work];
     out["work"][work] = {{"seconds", sums.tasks[work] / steps},

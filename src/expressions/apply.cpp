@@ -53,7 +53,7 @@ std::vector<Plane> planes_of(const Program& program, Owner& owner) {
   for (const Attribute& a : program.attributes()) {
     require_access(owner.owner(), a.name, a.written ? AccessMode::write : AccessMode::read, 0);
     auto& store = owner.store(a.name);
-    if (a.written) store.ghosts_valid = false;
+    if (a.written) store.valid_ghosts = 0;
     for (int c = 0; c < a.components; ++c)
       planes.push_back({store.planes[static_cast<std::size_t>(c)].data(), scalar_size(a.scalar), a.written});
   }
@@ -164,7 +164,7 @@ Status apply(Exec& exec, const char* label, const Program& program, ParticleSyst
   if (program.uses().deletes) {
     require_access(particles.owner(), particle::id.name, AccessMode::write, 0);
     ParticleStore& store = particles.store(particle::id.name);
-    store.ghosts_valid = false;
+    store.valid_ghosts = 0;
     ids = store.plane<std::int64_t>(0);
   }
   const RunStatus status =

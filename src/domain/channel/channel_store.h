@@ -8,10 +8,13 @@
 
 namespace aegir {
 
+inline constexpr int whole_buckets = 8;  ///< ghosts that are valid altogether
+
 struct ChannelStore {
   ChannelInfo info;
   std::vector<Buffer> planes;
-  bool ghosts_valid = false;  ///< the ghosts hold what their owners hold
+  /// How far from local buckets the ghosts hold what their owners hold, in cells.
+  int valid_ghosts = 0;
 
   template <class T>
   T* plane(int p) {

@@ -243,6 +243,13 @@ void Topology::link_neighbours() {
   });
 }
 
+const std::vector<PeerLayers>& Topology::layers(int width) const {
+  AEGIR_ASSERT(width >= 1 && width <= 4, "halos are 1 to 4 cells wide");
+  auto& found = layers_[static_cast<std::size_t>(width - 1)];
+  if (!found) found = std::make_unique<const std::vector<PeerLayers>>(halo_layers(*this, width));
+  return *found;
+}
+
 Relation Topology::relation(int b, int n) const {
   const int other = neighbours(b)[static_cast<std::size_t>(n)];
   if (other < 0) return Relation::absent;

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "domain/grid/bucket_key.h"
 #include "domain/grid/partition.h"
+#include "domain/transport/halo_layers.h"
 #include "parallel/comm.h"
 
 namespace aegir {
@@ -55,6 +56,9 @@ class Topology {
   std::span<const std::uint64_t> local_curve() const { return {curve_.data(), static_cast<std::size_t>(local_count_)}; }
   const Partition& partition() const { return partition_; }
   std::span<const HaloPeer> peers() const { return peers_; }
+  /// Which cells of them are read within 1 to 4 cells of buckets on the other side; found when first asked for, by one
+  /// thread at a time.
+  const std::vector<PeerLayers>& layers(int width) const;
   /// Whether a local bucket may have ghosts around it; it then is one of those that are sent.
   bool on_border(int b) const { return !border_.empty() && border_[static_cast<std::size_t>(b)]; }
 
@@ -89,6 +93,7 @@ class Topology {
   std::vector<std::uint64_t> curve_;
   std::vector<std::array<std::int32_t, 27>> neighbours_;
   std::vector<HaloPeer> peers_;
+  mutable std::array<std::unique_ptr<const std::vector<PeerLayers>>, 4> layers_;  // by width
   std::vector<char> border_;         // per local bucket, where there are other ranks
   std::vector<std::int32_t> slots_;  // open-addressing hash of keys_
 };

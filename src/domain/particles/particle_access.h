@@ -50,10 +50,10 @@ class ParticleWrite {
   ParticleWrite(const ParticleSystem& system, ParticleStore& store) : system_(&system), store_(&store) {}
   using View = detail::SpanView<ParticleSpan<T>>;
   const Topology& topology() const { return system_->topology(); }
-  void prepare(Exec&) { store_->ghosts_valid = false; }
+  void prepare(Exec&) { store_->valid_ghosts = 0; }
   void load(View& v, int b) const { v.span = detail::span_of<T>(*store_, system_->first(b), system_->count(b)); }
   void store(View&, int) const {}
-  void finish(Exec&) { store_->ghosts_valid = false; }  // a halo read of the same kernel may have filled them before
+  void finish(Exec&) { store_->valid_ghosts = 0; }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return static_cast<std::int64_t>(2 * system_->size() * sizeof(T)); }
 
  private:

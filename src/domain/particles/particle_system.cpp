@@ -126,9 +126,9 @@ void ParticleSystem::copy_to(ParticleBatch& batch, std::size_t slot, std::size_t
 void ParticleSystem::add(const ParticleBatch& batch) {
   // Ghosts lie where newcomers will; they are exchanged again after the rebucket that follows.
   const std::size_t before = size() + arrivals_.size(), after = before + batch.size();
-  ghost_counts_valid_ = false;
+  ghost_width_ = 0;
   first_.resize(static_cast<std::size_t>(topology_->local_count()) + 1);
-  for (ParticleStore& s : channels_) s.ghosts_valid = false;
+  for (ParticleStore& s : channels_) s.valid_ghosts = 0;
   resize_planes(after, before);
   ParticleStore& positions = store(particle::position.name);
   auto* ids = store(particle::id.name).plane<std::int64_t>(0);
@@ -145,33 +145,6 @@ void ParticleSystem::add(const ParticleBatch& batch) {
       for (std::size_t i = 0; i < batch.size(); ++i)
         put(s.planes[p].data(), s.info.scalar, before + i, column.planes[p][i]);
   }
-}
-
-void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
-  HaloFlight flight(exec.comm);
-  update_ghosts(exec, flight, s);
-  flight.end();
-}
-
-void ParticleSystem::update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& s) {
-  if (exec.comm.size() == 1 || s.ghosts_valid) return;
-  const std::size_t locals = static_cast<std::size_t>(topology_->local_count()),
-                    total = static_cast<std::size_t>(topology_->total_count());
-  if (!ghost_counts_valid_) {
-    std::vector<std::uint64_t> counts(total, 0);
-    for (std::size_t b = 0; b < locals; ++b) counts[b] = count(static_cast<int>(b));
-    exchange_halo(exec.comm, *topology_, reinterpret_cast<std::byte*>(counts.data()), sizeof(std::uint64_t));
-    first_.resize(total + 1);
-    for (std::size_t b = locals; b < total; ++b) first_[b + 1] = first_[b] + counts[b];
-    ghost_counts_valid_ = true;
-  }
-  // Only channels that are asked for get room for copies.
-  const std::size_t width = scalar_size(s.info.scalar);
-  for (Buffer& plane : s.planes) {
-    plane.reserve(first_.back() * width, size() * width);
-    flight.add(*topology_, plane.data(), first_, width);
-  }
-  s.ghosts_valid = true;
 }
 
 double ParticleSystem::imbalance(Comm& comm) const {
@@ -191,11 +164,11 @@ void ParticleSystem::restore(std::shared_ptr<const Topology> topology, std::span
   first_.assign(counts.size() + 1, 0);
   for (std::size_t b = 0; b < counts.size(); ++b) first_[b + 1] = first_[b] + counts[b];
   arrivals_.clear();
-  ghost_counts_valid_ = false;
+  ghost_width_ = 0;
   padding_ = -1;
   resize_planes(first_.back(), 0);
   for (ParticleStore& s : channels_) {
-    s.ghosts_valid = false;
+    s.valid_ghosts = 0;
     for (std::size_t p = 0; p < s.planes.size(); ++p)
       for (std::size_t i = 0; i < first_.back(); ++i) put(s.planes[p].data(), s.info.scalar, i, s.info.background[p]);
   }

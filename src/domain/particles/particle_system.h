@@ -144,20 +144,32 @@ class ParticleSystem {
   /// Restores from a checkpoint: buckets in curve order with their counts; channels hold their background until the
   /// caller fills them, in order.
   void restore(std::shared_ptr<const Topology> topology, std::span<const std::uint64_t> counts);
-  /// Brings the ghosts of one channel up to date; with a flight, by the time it ends. Collective.
+  /// Brings the ghosts of one channel up to date; with a flight, by the time it ends. With a width of 1 to 4 cells at
+  /// least those whose positions are within so many of local buckets: first() and count() of ghost buckets are about
+  /// what is there. Collective.
   void update_ghosts(Exec& exec, ParticleStore& store);
-  void update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& store);
+  void update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& store, int width = whole_buckets);
+  /// Whether a bucket, local or ghost, holds particles; of ghosts once some have come.
+  bool occupied(int bucket) const {
+    const auto b = static_cast<std::size_t>(bucket), local = static_cast<std::size_t>(topology_->local_count());
+    return b < local ? count(bucket) > 0 : occupied_ghosts_[b - local];
+  }
   std::size_t memory_bytes() const;
 
  private:
   friend class Rebucketer;
   void resize_planes(std::size_t elements, std::size_t keep);
+  void plan_ghosts(Exec& exec, int width);
+  std::vector<std::uint32_t> near_border(const PeerLayers& layers, const HaloPeer& peer,
+                                         std::vector<std::uint64_t>& counts) const;
 
   std::string owner_;
   std::shared_ptr<const Topology> topology_;
   std::deque<ParticleStore> channels_;
   std::vector<std::uint64_t> first_;  // per bucket, local then (once exchanged) ghosts
-  bool ghost_counts_valid_ = false;
+  int ghost_width_ = 0;               // how far from local buckets first_ counts the particles of ghosts; 0: not at all
+  std::vector<std::vector<std::uint32_t>> ghost_parcels_;  // for each peer the particles it gets, unless it gets all
+  std::vector<char> occupied_ghosts_;
   std::vector<BucketKey> arrivals_;                  // buckets of the particles behind size(), not yet sorted in
   int padding_ = 0;                                  // layers of empty buckets the topology was built with; -1 unknown
   Buffer codes_, movers_, order_, spare4_, spare8_;  // scratch of rebucket(), kept to avoid page faults

@@ -382,7 +382,7 @@ class Rebucketer {
 
   void gather() {
     for (ParticleStore& c : s_.channels_) {
-      c.ghosts_valid = false;
+      c.valid_ghosts = 0;
       if (&c == &ids_) continue;  // sort() has moved them
       for (Buffer& plane : c.planes) {
         if (scalar_size(c.info.scalar) == 4)
@@ -394,7 +394,7 @@ class Rebucketer {
     s_.first_ = std::move(first_);
     s_.topology_ = std::move(next_);
     s_.arrivals_ = std::vector<BucketKey>();  // a first emission may be large; its memory is given back
-    s_.ghost_counts_valid_ = false;
+    s_.ghost_width_ = 0;
   }
 
   ParticleSystem& s_;

@@ -42,4 +42,14 @@ void border_first(const Topology& topology, HaloFlight& flight, const Body& body
   flight.end();
 }
 
+/// The body first runs on buckets without ghosts around them, while what the flight brings travels.
+template <class Body>
+void inner_first(const Topology& topology, HaloFlight& flight, const Body& body) {
+  std::vector<int> inner, border;
+  for (int b = 0; b < topology.local_count(); ++b) (topology.on_border(b) ? border : inner).push_back(b);
+  for_parts(inner, flight, body);
+  flight.end();
+  for_parts(border, flight, body);
+}
+
 }  // namespace aegir

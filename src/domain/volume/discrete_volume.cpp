@@ -52,7 +52,7 @@ void DiscreteVolume::declare(const ChannelInfo& info) {
 }
 
 void DiscreteVolume::relayout(GridStore& store, const Topology& next) {
-  store.ghosts_valid = false;
+  store.valid_ghosts = 0;
   const std::size_t bucket = store.bucket_bytes(), wanted = bucket * static_cast<std::size_t>(next.total_count());
   if (store.info.keep == Keep::scratch) {
     for (Buffer& plane : store.planes) plane.reserve(wanted, 0);

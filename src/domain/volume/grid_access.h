@@ -52,11 +52,16 @@ class GridAccess {
   GridStore* store_;
 };
 
-/// Brings the ghosts of a channel where they are not those of its owners.
-inline void begin_ghosts(Exec& exec, HaloFlight& flight, const Topology& topology, GridStore& store) {
-  if (store.ghosts_valid || exec.comm.size() == 1) return;
-  for (Buffer& plane : store.planes) flight.add(topology, plane.data(), store.bucket_bytes());
-  store.ghosts_valid = true;
+/// Brings the ghosts of a channel, as far as `width` cells from local buckets, where they are not those of their
+/// owners.
+inline void begin_ghosts(Exec& exec, HaloFlight& flight, const Topology& topology, GridStore& store, int width) {
+  if (store.valid_ghosts >= width || exec.comm.size() == 1) return;
+  for (Buffer& plane : store.planes)
+    if (width == whole_buckets)
+      flight.add(topology, plane.data(), store.bucket_bytes());
+    else
+      flight.add_layers(topology, plane.data(), store.bucket_bytes() / bucket_cells, width);
+  store.valid_ghosts = width;
 }
 
 /// A view of one plane is the plane's span or tile itself; of several, an array of them: `u[axis](i, j, k)`.
@@ -90,14 +95,12 @@ class GridWrite : public GridAccess<T, Planes> {
  public:
   using GridAccess<T, Planes>::GridAccess;
   using View = Views<CellSpan<T>, Planes>;
-  void prepare(Exec&) { this->store_->ghosts_valid = false; }
+  void prepare(Exec&) { this->store_->valid_ghosts = 0; }
   void load(View& v, int b) const {
     for (int p = 0; p < Planes; ++p) v.plane[static_cast<std::size_t>(p)].values = this->bucket(b, p);
   }
   void store(View&, int) const {}
-  void finish(Exec&) {
-    this->store_->ghosts_valid = false;
-  }  // a halo read of the same kernel may have filled them before
+  void finish(Exec&) { this->store_->valid_ghosts = 0; }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return 2 * this->plane_bytes(); }
 };
 
@@ -117,7 +120,7 @@ class GridOverwrite : public GridAccess<T, Planes> {
   using GridAccess<T, Planes>::GridAccess;
   using View = Views<CellTile<T>, Planes>;
   void prepare(Exec&) {
-    this->store_->ghosts_valid = false;
+    this->store_->valid_ghosts = 0;
     around_caches_ = this->plane_bytes() >= std::int64_t{64} << 20;
   }
   void load(View& v, int b) const {
@@ -134,9 +137,7 @@ class GridOverwrite : public GridAccess<T, Planes> {
   void end_range() const {
     if (around_caches_) finish_copies_around_caches();
   }
-  void finish(Exec&) {
-    this->store_->ghosts_valid = false;
-  }  // a halo read of the same kernel may have filled them before
+  void finish(Exec&) { this->store_->valid_ghosts = 0; }  // a halo read of the same kernel may have filled them before
   std::int64_t bytes() const { return (around_caches_ ? 1 : 2) * this->plane_bytes(); }
 
  private:
@@ -153,8 +154,16 @@ class GridReadHalo : public GridAccess<T, Planes> {
     begin(exec, flight);
     flight.end();
   }
-  /// Brings the ghosts; they are there when the flight has ended.
-  void begin(Exec& exec, HaloFlight& flight) { begin_ghosts(exec, flight, *this->topology_, *this->store_); }
+  /// All of the ghosts, for who looks at them without a view.
+  void prepare_whole(Exec& exec) {
+    HaloFlight flight(exec.comm);
+    begin_ghosts(exec, flight, *this->topology_, *this->store_, whole_buckets);
+    flight.end();
+  }
+  /// What views read of the ghosts; it is there when the flight has ended.
+  void begin(Exec& exec, HaloFlight& flight) {
+    begin_ghosts(exec, flight, *this->topology_, *this->store_, Pad::width);
+  }
   void load(View& v, int b) const {
     for (int p = 0; p < Planes; ++p)
       load_tile<Pad>(v.plane[static_cast<std::size_t>(p)], *this->topology_, b,
@@ -193,7 +202,7 @@ class GridAdd : public GridAccess<T, Planes> {
   using View = Views<Tile, Planes>;
 
   void prepare(Exec&) {
-    this->store_->ghosts_valid = false;
+    this->store_->valid_ghosts = 0;
     for (Buffer& tiles : tiles_)
       tiles.reserve(tile_bytes * static_cast<std::size_t>(this->topology_->total_count()), 0);
   }

@@ -42,8 +42,8 @@ class GridReadUpper : public GridAccess<T, 3> {
     begin(exec, flight);
     flight.end();
   }
-  /// Brings the ghosts; they are there when the flight has ended.
-  void begin(Exec& exec, HaloFlight& flight) { begin_ghosts(exec, flight, *this->topology_, *this->store_); }
+  /// What views read of the ghosts; it is there when the flight has ended.
+  void begin(Exec& exec, HaloFlight& flight) { begin_ghosts(exec, flight, *this->topology_, *this->store_, 1); }
   void load(View& v, int b) const {
     constexpr int beyond[3] = {neighbour_index(1, 0, 0), neighbour_index(0, 1, 0), neighbour_index(0, 0, 1)};
     for (int p = 0; p < 3; ++p) {

@@ -46,9 +46,9 @@ struct Histogram {
 CellCounts::CellCounts(Exec& exec, ParticleSystem& particles, BufferPool* pool) {
   Stopwatch watch;
   const Topology& topology = particles.topology();
-  auto positions = particles.read_neighbours(particle::position);
+  require_access(particles.owner(), particle::position.name, AccessMode::read, bucket_size);
   HaloFlight flight(exec.comm);
-  positions.begin(exec, flight);
+  particles.update_ghosts(exec, flight, particles.store(particle::position.name), CellCounts::reach);
   const auto buckets = static_cast<std::size_t>(topology.total_count());
   first_ = PooledBuffer(buckets * stride * sizeof(std::uint32_t), pool);
   count_ = PooledBuffer(buckets * bucket_cells * sizeof(float), pool);

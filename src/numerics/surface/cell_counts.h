@@ -13,6 +13,9 @@ namespace aegir {
 
 class CellCounts {
  public:
+  /// How far from local buckets particles of ghosts are counted, in cells.
+  static constexpr int reach = 1;
+
   /// Counts in all buckets, ghosts too; brings the positions' ghosts up to date. Reads "P" with a halo of a bucket.
   CellCounts(Exec& exec, ParticleSystem& particles, BufferPool* pool);
 

@@ -190,7 +190,8 @@ class Extrapolation {
   void run(int layers) {
     Stopwatch watch;
     HaloFlight flight(exec_.comm);
-    volume_.read<Halo<4>>(channels_.velocity).begin(exec_, flight);
+    require_access(volume_.owner(), channels_.velocity.name, AccessMode::read, layers);
+    begin_ghosts(exec_, flight, topology_, volume_.store(channels_.velocity.name), layers);
     find_masks();
     const std::size_t results = decide();
     results_ = PooledBuffer(results * bucket_cells * sizeof(float), pool_);

@@ -132,7 +132,7 @@ void LiquidDistance::find_solids() {
   if (!channels_.solid_distance) return;
   solid_.assign(buckets_, 0);
   auto nodes = volume_.read<Halo<2>>(*channels_.solid_distance);
-  nodes.prepare(exec_);
+  nodes.prepare_whole(exec_);
   const float* plane = std::as_const(volume_).store(channels_.solid_distance->name).plane<float>(0);
   parallel_for(0, buckets_, 32, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
@@ -153,7 +153,7 @@ void LiquidDistance::find_solids() {
 
 bool LiquidDistance::particles_near(int b) const {
   for (const int n : topology_.neighbours(b))
-    if (n >= 0 && particles_.count(n) > 0) return true;
+    if (n >= 0 && particles_.occupied(n)) return true;
   return false;
 }
 

@@ -98,7 +98,7 @@ FaceSumTile* FaceSums::tile(int b) const {
 }
 
 void FaceSums::prepare(Exec& exec) {
-  velocity_->ghosts_valid = mass_->ghosts_valid = false;
+  velocity_->valid_ghosts = mass_->valid_ghosts = 0;
   const auto total = static_cast<std::size_t>(topology_->total_count());
   occupied_.resize(total);
   exchange_halo(exec.comm, *topology_, reinterpret_cast<std::byte*>(occupied_.data()), 1);

@@ -32,7 +32,7 @@ struct Arrays {
   explicit Arrays(ParticleSystem& particles) {
     for (const ParticleStore& c : particles.channels()) {
       ParticleStore& store = particles.store(c.info.name);
-      store.ghosts_valid = false;
+      store.valid_ghosts = 0;
       if (c.info.name == particle::id.name) id = store.plane<std::int64_t>(0);
       if (c.info.scalar != Scalar::f32) continue;
       for (int p = 0; p < c.info.components; ++p) {

@@ -118,9 +118,9 @@ class GridSample final : public SampledChannel {
     DiscreteVolume& grid = object_.grid();
     require_access(grid.owner(), channel, AccessMode::read, 1);
     GridStore& store = grid.store(channel);
-    if (store.ghosts_valid || exec.comm.size() == 1) return store;
+    if (store.valid_ghosts == whole_buckets || exec.comm.size() == 1) return store;
     for (Buffer& plane : store.planes) exchange_halo(exec.comm, grid.topology(), plane.data(), store.bucket_bytes());
-    store.ghosts_valid = true;
+    store.valid_ghosts = whole_buckets;
     return store;
   }
 

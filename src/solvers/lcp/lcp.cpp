@@ -312,7 +312,7 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
                                volume.store(channels.pressure.name).plane<double>(0)};
   LcpSolve(exec, volume, outline, tiles, vectors, settings)
       .run(report, volume.store(channels.distance.name).plane<float>(0), seen.bounded);
-  volume.store(channels.pressure.name).ghosts_valid = false;
+  volume.store(channels.pressure.name).valid_ghosts = 0;
   report.converged = report.residual <= settings.tolerance;
   if (report.converged)
     report.trouble.clear();

@@ -54,6 +54,12 @@ void BucketField::exchange(Exec& exec, const Topology& topology) {
   if (exec.comm.size() > 1) exchange_halo(exec.comm, topology, memory_.data(), stride_ * sizeof(float));
 }
 
+void BucketField::exchange_layers(Exec& exec, const Topology& topology, int width) {
+  HaloFlight flight(exec.comm);
+  flight.add_layers(topology, memory_.data(), sizeof(float), width);
+  flight.end();
+}
+
 NetworkFields::NetworkFields(const Topology& topology, BufferPool* pool, bool zeroed) {
   for (int a = 0; a < 3; ++a) {
     link[a] = BucketField(topology.total_count(), bucket_cells, pool, zeroed);

@@ -42,6 +42,8 @@ class BucketField {
   void copy_from(const BucketField& other, int buckets);
   /// Brings the ghosts from their owners. Collective.
   void exchange(Exec& exec, const Topology& topology);
+  /// The same for ghosts within some cells of local buckets, of a field with 512 values per bucket. Collective.
+  void exchange_layers(Exec& exec, const Topology& topology, int width);
   void begin_exchange(const Topology& topology, HaloFlight& flight) {
     flight.add(topology, memory_.data(), stride_ * sizeof(float));
   }

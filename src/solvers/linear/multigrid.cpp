@@ -222,7 +222,7 @@ void Multigrid::correct_below(Exec& exec, int l, RightHandSide again, const Boun
   if (l + 2 < level_count()) descend(exec, coarse, rhs, rhs, unbounded);
   book(exec, "multigrid.coarse", descending, coarse.pass_bytes(bytes_coarse_down));
   correct_below(exec, l + 1, rhs, unbounded, [](int, const float*) {});
-  coarse.unknown.exchange(exec, coarse.topology());
+  coarse.unknown.exchange_layers(exec, coarse.topology(), 1);
   fetch_coarse(exec, fine, coarse);
   Stopwatch ascending;
   ascend(exec, fine, coarse, again, bounds, finished);
@@ -310,7 +310,7 @@ void Multigrid::prolong_from(Exec& exec, int l, const double* coarse_values_in, 
         coarse.unknown.at(b)[c] = static_cast<float>(
             coarse_values_in[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)]);
     });
-  coarse.unknown.exchange(exec, coarse.topology());
+  coarse.unknown.exchange_layers(exec, coarse.topology(), 1);
   fetch_coarse(exec, fine, coarse);
   for (int colour = 0; colour < 2; ++colour)
     for_buckets(fine.buckets(colour), [&](int b) {

@@ -9,6 +9,7 @@
 #include "base/simd.h"
 #include "domain/for_each_bucket.h"
 #include "domain/transport/halo.h"
+#include "domain/transport/overlap.h"
 #include "solvers/linear/pressure.h"
 
 namespace aegir {
@@ -306,13 +307,13 @@ double residual_by_bucket(Exec& exec, const Level& level, const NetworkVectors& 
                           const Measure& measure) {
   const Topology& t = level.topology();
   Stopwatch watch;
-  if (exec.comm.size() > 1)
-    exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(vectors.x), bucket_cells * sizeof(double));
+  HaloFlight flight(exec.comm);
+  flight.add_layers(t, reinterpret_cast<std::byte*>(vectors.x), sizeof(double), 1);
   std::vector<double> sums(static_cast<std::size_t>(t.local_count()), 0.0);
-  parallel_for(0, sums.size(), 4, [&](std::size_t begin, std::size_t end) {
+  inner_first(t, flight, [&](std::span<const int> buckets) {
     PaddedTile<double, 1> tile;
-    for (std::size_t i = begin; i < end; ++i) {
-      const int b = static_cast<int>(i);
+    for (const int b : buckets) {
+      const auto i = static_cast<std::size_t>(b);
       if (level.kind(b) == BucketKind::empty) continue;
       const BucketOperator a = level.bucket_operator(b);
       load_tile<Star<1>>(tile, t, b, const_cast<const double*>(vectors.x), 0.0);

@@ -179,7 +179,8 @@ std::vector<Edge> links_below(const Components& components, int b, const std::ve
       const int c = cell_offset(i, j, k), there = c + 7 * steps[axis];
       const Edge e{components.of(b, c),
                    here ? components.of(other, there)
-                        : ghosts[static_cast<std::size_t>(other) * bucket_cells + static_cast<std::size_t>(there)]};
+                        : ghosts[static_cast<std::size_t>(other - level.topology().local_count()) * bucket_cells +
+                                 static_cast<std::size_t>(there)]};
       if (e.a >= 0 && e.b >= 0 && (edges.empty() || edges.back() != e)) edges.push_back(e);
     }
   }
@@ -193,10 +194,12 @@ std::vector<std::uint8_t> join_components(Exec& exec, const Components& componen
   const auto local = static_cast<std::size_t>(t.local_count());
   std::vector<std::int64_t> ghosts;  // what neighbours on other ranks call their components
   if (exec.comm.size() > 1) {
-    ghosts.assign(static_cast<std::size_t>(t.total_count()) * bucket_cells, -1);
-    for (std::size_t i = 0; i < local * bucket_cells; ++i)
-      ghosts[i] = components.of(static_cast<int>(i / bucket_cells), static_cast<int>(i % bucket_cells));
-    exchange_halo(exec.comm, t, reinterpret_cast<std::byte*>(ghosts.data()), bucket_cells * sizeof(std::int64_t));
+    ghosts.assign((static_cast<std::size_t>(t.total_count()) - local) * bucket_cells, -1);
+    exchange_layers<std::int64_t>(
+        exec.comm, t, 1, [&](int b, int cell) { return components.of(b, cell); },
+        [&](int ghost, int cell, std::int64_t component) {
+          ghosts[(static_cast<std::size_t>(ghost) - local) * bucket_cells + static_cast<std::size_t>(cell)] = component;
+        });
   }
   std::vector<std::vector<Edge>> edges(local);
   level.for_unknowns([&](int b) { edges[static_cast<std::size_t>(b)] = links_below(components, b, ghosts); });

@@ -23,7 +23,7 @@ bool attempt(Exec& exec, DiscreteVolume& volume, const PressureChannels& channel
   const GridStore& rhs = volume.store(channels.rhs.name);
   GridStore& x = volume.store(channels.pressure.name);
   solver.solve(exec, {rhs.plane<float>(0), x.plane<double>(0)}, settings, report);
-  x.ghosts_valid = false;
+  x.valid_ghosts = 0;
   return solver.cycle().direct();
 }
 

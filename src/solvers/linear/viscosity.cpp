@@ -45,8 +45,8 @@ ViscosityInput open_channels(Exec& exec, DiscreteVolume& volume, const Viscosity
   const Topology& t = volume.topology();
   ViscosityInput input;
   input.topology = &t;
-  volume.read<Halo<2>>(channels.liquid_distance).prepare(exec);
-  volume.read<Halo<2>>(channels.solid_distance).prepare(exec);
+  volume.read<Halo<2>>(channels.liquid_distance).prepare_whole(exec);
+  volume.read<Halo<2>>(channels.solid_distance).prepare_whole(exec);
   volume.read(channels.known).prepare(exec);
   const GridStore& solid = volume.store(channels.solid_distance.name);
   input.liquid_distance = std::as_const(volume).store(channels.liquid_distance.name).plane<float>(0);
@@ -56,11 +56,11 @@ ViscosityInput open_channels(Exec& exec, DiscreteVolume& volume, const Viscosity
   for (int a = 0; a < 3; ++a) input.known[a] = std::as_const(volume).store(channels.known.name).plane<float>(a);
   input.stiffness = settings.dt / (settings.density * t.spacing() * t.spacing());
   if (channels.open_area.name) {
-    volume.read<Halo<2>>(channels.open_area).prepare(exec);
+    volume.read<Halo<2>>(channels.open_area).prepare_whole(exec);
     for (int a = 0; a < 3; ++a) input.area[a] = std::as_const(volume).store(channels.open_area.name).plane<float>(a);
   }
   if (channels.viscosity.name) {
-    volume.read<Halo<1>>(channels.viscosity).prepare(exec);
+    volume.read<Halo<1>>(channels.viscosity).prepare_whole(exec);
     input.viscosity = std::as_const(volume).store(channels.viscosity.name).plane<float>(0);
   } else {
     input.stiffness *= settings.constant_viscosity;

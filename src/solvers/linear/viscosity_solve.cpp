@@ -234,7 +234,7 @@ void ViscositySolve::write_back() {
               static_cast<float>(x_.at(b)[f]);
     }
   });
-  velocity_.ghosts_valid = false;
+  velocity_.valid_ghosts = 0;
 }
 
 void ViscositySolve::forget_others(GridStore& known) const {
@@ -258,7 +258,7 @@ void ViscositySolve::forget_others(GridStore& known) const {
       }
     }
   });
-  known.ghosts_valid = false;
+  known.valid_ghosts = 0;
 }
 
 }  // namespace aegir
