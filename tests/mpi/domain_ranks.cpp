@@ -195,6 +195,68 @@ void blur(Exec& exec, DiscreteVolume& v) {
   print_volume(exec, "halos", v);
 }
 
+/// Sums of all that a kernel may read around its buckets; ghosts that did not come would make them NaN.
+template <int Width>
+void sum_around(Exec& exec, DiscreteVolume& v) {
+  GridStore& store = v.store(field.name);
+  const Topology& t = v.topology();
+  std::fill(store.plane<float>(0) + static_cast<std::size_t>(t.local_count()) * bucket_cells,
+            store.plane<float>(0) + static_cast<std::size_t>(t.total_count()) * bucket_cells, std::nanf(""));
+  store.valid_ghosts = 0;
+  for_each_bucket(
+      exec, "sum around", t,
+      [](const Bucket&, auto& wide, auto& out) {
+        float sum = 0;
+        for (int i = -Width; i < 8 + Width; ++i)
+          for (int j = -Width; j < 8 + Width; ++j)
+            for (int k = -Width; k < 8 + Width; ++k)
+              sum += static_cast<float>(1 + ((i * 16 + j) * 16 + k) % 7) * wide(i, j, k);
+        std::fill_n(out.values, bucket_cells, sum);
+      },
+      v.read<Halo<Width>>(field), v.overwrite(smooth));
+  print_volume(exec, "layers", v);
+}
+
+/// Copies of particles near local buckets only: none is missing, none is wrong, and the order is that of the owner.
+void check_near_ghosts(Exec& exec, int width) {
+  if (exec.comm.size() == 1) return;
+  ParticleSystem p("water", 0.05, Partition::even(exec.comm.size()));
+  p.declare(velocity), p.declare(mass);
+  emit(exec, p, 20000);
+  require(static_cast<bool>(p.rebucket(exec, p.balanced(exec.comm), 0)), "the first rebucket");
+  const Topology& t = p.topology();
+  const auto copies = [&](int reach) {
+    for (const char* name : {particle::id.name, particle::position.name}) {
+      HaloFlight flight(exec.comm);
+      p.update_ghosts(exec, flight, p.store(name), reach);
+      flight.end();
+    }
+    std::vector<std::pair<std::int64_t, Vec3f>> all;
+    const ParticleStore& places = p.store(particle::position.name);
+    for (int g = t.local_count(); g < t.total_count(); ++g)
+      for (std::uint64_t i = p.first(g); i < p.first(g) + p.count(g); ++i) {
+        const Vec3f x{places.plane<float>(0)[i], places.plane<float>(1)[i], places.plane<float>(2)[i]};
+        const Vec3i cell{static_cast<int>(x.x), static_cast<int>(x.y), static_cast<int>(x.z)};
+        bool near = false;
+        for (int n = 0; n < 27; ++n) {
+          const Vec3i o = neighbour_offset(n);
+          const int other = t.find({t.key(g).coord + o, t.key(g).level});
+          bool within = other >= 0 && other < t.local_count();
+          for (int a = 0; a < 3; ++a)
+            within = within && (o[a] == 0 || (o[a] < 0 ? cell[a] < width : cell[a] >= bucket_size - width));
+          near = near || within;
+        }
+        if (near) all.push_back({p.store(particle::id.name).plane<std::int64_t>(0)[i], x});
+      }
+    return all;
+  };
+  const auto some = copies(width);
+  const std::uint64_t few = p.first(t.total_count());
+  const auto whole = copies(whole_buckets);
+  require(some == whole, "particles near other ranks' buckets have copies there");
+  require(few < p.first(t.total_count()), "narrow copies are fewer than whole ones");
+}
+
 /// Particles to grid: weights to the eight cell centres around.
 void splat(Exec& exec, const ParticleSystem& p, DiscreteVolume& v) {
   for_each_bucket(
@@ -253,7 +315,9 @@ void check_domain(Exec& exec) {
   v.declare(field), v.declare(smooth), v.declare(weight), v.declare(faces);
   fill(exec, v);
   blur(exec, v);
+  sum_around<1>(exec, v), sum_around<2>(exec, v), sum_around<3>(exec, v), sum_around<4>(exec, v);
   splat(exec, p, v);
+  for (int width = 1; width <= 4; ++width) check_near_ghosts(exec, width);
   // Other cuts, other buckets: kept values follow their bucket to its new rank.
   move(exec, p, 100);
   require(static_cast<bool>(p.rebucket(exec, Partition::even(exec.comm.size()), 1)), "other cuts");

@@ -30,7 +30,16 @@ void ParticleSystem::update_ghosts(Exec& exec, ParticleStore& s) {
 
 void ParticleSystem::update_ghosts(Exec& exec, HaloFlight& flight, ParticleStore& s, int width) {
   if (exec.comm.size() == 1 || s.valid_ghosts >= width) return;
-  if (ghost_width_ < width) plan_ghosts(exec, width);
+  // Which particles are near follows from positions: who gets some of them gets their positions first.
+  ParticleStore& places = store(particle::position.name);
+  if (ghost_width_ < width || (ghost_width_ < whole_buckets && places.valid_ghosts == 0)) {
+    plan_ghosts(exec, width);
+    if (width < whole_buckets) send_ghosts(flight, places);
+  }
+  if (s.valid_ghosts < width) send_ghosts(flight, s);
+}
+
+void ParticleSystem::send_ghosts(HaloFlight& flight, ParticleStore& s) {
   // Only channels that are asked for get room for copies.
   const std::size_t bytes = scalar_size(s.info.scalar);
   const auto peers = topology_->peers();

@@ -160,6 +160,7 @@ class ParticleSystem {
   friend class Rebucketer;
   void resize_planes(std::size_t elements, std::size_t keep);
   void plan_ghosts(Exec& exec, int width);
+  void send_ghosts(HaloFlight& flight, ParticleStore& store);
   std::vector<std::uint32_t> near_border(const PeerLayers& layers, const HaloPeer& peer,
                                          std::vector<std::uint64_t>& counts) const;
 
