@@ -91,7 +91,11 @@ class Job:
 
 
 def frame_files(out):
-    return sorted(str(p.relative_to(out)) for p in Path(out).glob("**/*") if p.suffix in (".vdb", ".ply") and not p.name.startswith("."))
+    found = []
+    for folder, folders, names in os.walk(out):  # what vanishes meanwhile is passed over
+        folders[:] = [f for f in folders if f != "checkpoints" and not f.startswith(".")]
+        found += [os.path.relpath(os.path.join(folder, n), out) for n in names if n.endswith((".vdb", ".ply")) and not n.startswith(".")]
+    return sorted(found)
 
 
 def newest_frame(out):
