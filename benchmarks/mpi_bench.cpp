@@ -71,7 +71,7 @@ void liquid(Bench& bench, const std::string& name, int cells, int rounds) {
 
 void register_mpi(Registry& registry) {
   registry.add("mpi.liquid_128", [](Bench& b) { liquid(b, "mpi.liquid_128", 128, 3); });
-  registry.add("mpi.liquid_256", [](Bench& b) { liquid(b, "mpi.liquid_256", 256, 3); });
+  registry.add("mpi.liquid_256", [](Bench& b) { liquid(b, "mpi.liquid_256", 256, 5); });
 }
 
 }  // namespace aegir::bench

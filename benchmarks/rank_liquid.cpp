@@ -25,6 +25,7 @@ struct Sums {
   double layers[4] = {};  // cells that travel when ghosts are read 1 to 4 cells far
   std::int64_t steps = 0, iterations = 0, particle_steps = 0, moved = 0;
   std::map<std::string, double> tasks, kernels;  // seconds
+  std::vector<double> each_step;
 };
 
 /// Buckets and particles of other ranks that this one keeps copies of, if they are filled as its own.
@@ -56,7 +57,8 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
     const auto report = simulation->advance();
     AEGIR_ASSERT(report, "a step of the benchmark failed");
     if (!counted) continue;
-    sums.seconds += watch.seconds();
+    sums.each_step.push_back(watch.seconds());
+    sums.seconds += sums.each_step.back();
     ++sums.steps;
     sums.particle_steps += report->objects.front().second.particles;
     for (const auto& s : report->solves) sums.iterations += s.iterations;
@@ -69,6 +71,7 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
   const auto total = [&](double value) { return static_cast<double>(comm.sum(static_cast<std::int64_t>(value))); };
   json out{{"ranks", comm.size()},
            {"steps", sums.steps},
+           {"each_step", sums.each_step},
            {"seconds", comm.max(sums.seconds)},
            {"particle_steps", sums.particle_steps},
            {"iterations", sums.iterations},
@@ -83,9 +86,14 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
            {"occupied_ghosts", total(sums.occupied_ghosts) / steps},
            {"ghost_particles", total(sums.ghost_particles) / steps}};
   for (const double cells : sums.layers) out["layers"].push_back(total(cells) / steps);
-  for (const auto& [work, traffic] : comm.traffic_by_work()) {
-    const CommTraffic t = traffic - work_before[work];
-    out["work"][work] = {{"seconds", sums.tasks[work] / steps},
+  const auto work_after = comm.traffic_by_work();
+  for (const auto& [work, seconds] : sums.tasks) {
+    const auto after = work_after.find(work);
+    const CommTraffic t = after == work_after.end() ? CommTraffic{} : after->second - work_before[work];
+    const double busy = (seconds - t.waiting) / steps;
+    out["work"][work] = {{"seconds", seconds / steps},
+                         {"busy_least", -comm.max(-busy)},
+                         {"busy_most", comm.max(busy)},
                          {"bytes", static_cast<double>(t.bytes_sent) / steps},
                          {"halos", static_cast<double>(t.halos) / steps},
                          {"reductions", static_cast<double>(t.reductions) / steps},

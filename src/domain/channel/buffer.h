@@ -32,7 +32,7 @@ class Buffer {
 /// about the same sizes.
 class BufferPool {
  public:
-  /// A buffer of at least `bytes`, from what was given back or new; its content is whatever it was.
+  /// A buffer of at least `bytes`, given back before (and perhaps grown) or new; its content is whatever it was.
   Buffer take(std::size_t bytes);
   void give(Buffer buffer);
 

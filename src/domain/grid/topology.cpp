@@ -263,8 +263,13 @@ bool Topology::same_buckets(const Topology& o) const {
 }
 
 std::size_t Topology::memory_bytes() const {
-  return keys_.capacity() * sizeof(BucketKey) + curve_.capacity() * sizeof(std::uint64_t) +
-         neighbours_.capacity() * sizeof(neighbours_[0]) + slots_.capacity() * sizeof(std::int32_t);
+  std::size_t bytes = keys_.capacity() * sizeof(BucketKey) + curve_.capacity() * sizeof(std::uint64_t) +
+                      neighbours_.capacity() * sizeof(neighbours_[0]) + slots_.capacity() * sizeof(std::int32_t);
+  for (const auto& layers : layers_)
+    if (layers)
+      for (const PeerLayers& peer : *layers)
+        bytes += (peer.send.capacity() + peer.receive.capacity()) * sizeof(LayerRun);
+  return bytes;
 }
 
 }  // namespace aegir

@@ -11,8 +11,8 @@ namespace {
 /// The share of a new measurement in what a rank believes, and how far that may be from the mean.
 constexpr double freshness = 0.2, least_cost = 0.6, most_cost = 1.6;
 
-/// What moving to other cuts costs, in substeps of the mean rank: sorting twice and sending what changes rank.
-constexpr double price = 0.15;
+/// What moving to other cuts costs, in substeps of the mean rank: sending what changes rank, and new pages for it.
+constexpr double price = 0.06;
 
 }  // namespace
 

@@ -21,7 +21,7 @@ class LoadBalance {
   /// Work that a bucket without particles takes, in particles.
   static constexpr std::int64_t bucket_weight = 256;
   /// Cuts are left alone while the busiest rank has less than this times the mean.
-  static constexpr double tolerated = 1.03;
+  static constexpr double tolerated = 1.015;
   /// Substeps after which a cut must have paid for moving; it is left alone for as long unless it has become bad.
   static constexpr int horizon = 10;
   static constexpr double bad = 1.15;

@@ -86,6 +86,11 @@ class Rebucketer {
     stay_.assign(old_count(), 0);
     leaving_.assign(old_count(), 0);
     settled_.assign(old_count(), 0);
+    if (moved_partition_) {
+      given_away_.resize(old_count());
+      for (std::size_t b = 0; b < old_count(); ++b)
+        given_away_[b] = partition_.owner(s_.topology_->curve(static_cast<int>(b))) != exec_.comm.rank();
+    }
     parallel_for(0, stay_.size(), 8, [&](std::size_t begin, std::size_t end) {
       for (std::size_t b = begin; b < end; ++b) classify_bucket(b);
     });
@@ -96,7 +101,7 @@ class Rebucketer {
     std::uint16_t* code = codes() + first;
     const std::int64_t* id = ids_.plane<std::int64_t>(0) + first;
     std::size_t stay = classify_run(p(0) + first, p(1) + first, p(2) + first, id, count, code);
-    if (moved_partition_ && partition_.owner(s_.topology_->curve(static_cast<int>(b))) != exec_.comm.rank()) {
+    if (moved_partition_ && given_away_[b]) {
       for (std::size_t i = 0; i < count; ++i)
         if (code[i] != code_removed) code[i] = code_left;
       stay = 0;
@@ -165,10 +170,11 @@ class Rebucketer {
       steps[a] = static_cast<std::int32_t>(buckets);
     }
     const auto near = [](int step) { return step >= -1 && step <= 1; };
-    if (!moved_partition_ && near(steps.x) && near(steps.y) && near(steps.z)) {
+    if (near(steps.x) && near(steps.y) && near(steps.z)) {
       const int n = neighbour_index(steps.x, steps.y, steps.z);
       const int to = s_.topology_->neighbours(b)[static_cast<std::size_t>(n)];
-      if (to >= 0 && to < s_.topology_->local_count()) return n;
+      const bool local = to >= 0 && to < s_.topology_->local_count();
+      if (local && !(moved_partition_ && given_away_[static_cast<std::size_t>(to)])) return n;
     }
     const BucketKey key{s_.topology_->key(b).coord + steps, 0};
     if (!addressable(key)) return fail(), -1;
@@ -195,8 +201,10 @@ class Rebucketer {
   void route() {
     std::vector<std::vector<Stranger>> away(static_cast<std::size_t>(exec_.comm.size()));
     std::vector<Stranger> here;
+    BucketKey last{{coordinate_limit, 0, 0}, 0};  // of no bucket; strangers come by bucket
+    int owner = 0;
     for (const Stranger& m : strangers_) {
-      const int owner = partition_.owner(curve_position(m.key));
+      if (!(m.key == last)) last = m.key, owner = partition_.owner(curve_position(last));
       if (owner == exec_.comm.rank())
         here.push_back(m);
       else
@@ -408,6 +416,7 @@ class Rebucketer {
   // Per old bucket: how many stay, leave and come from neighbours; 1 where all stay and are in order.
   std::vector<std::uint32_t> stay_, leaving_, incoming_;
   std::vector<char> settled_;
+  std::vector<char> given_away_;  // per old bucket, where the partition moves: 1 if another rank gets it
   std::vector<std::array<std::uint32_t, 28>> segments_;  // where each direction starts among movers()
   std::vector<Stranger> strangers_;
   std::vector<std::uint32_t> group_first_, group_;  // strangers by new bucket

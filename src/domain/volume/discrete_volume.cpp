@@ -11,30 +11,28 @@ namespace aegir {
 namespace {
 
 template <class T>
-void fill(GridStore& store, int first, int last) {
-  for (int p = 0; p < store.info.components; ++p) {
-    T* plane = store.plane<T>(p);
-    const T value = static_cast<T>(store.info.background[p]);
-    parallel_for(static_cast<std::size_t>(first) * bucket_cells, static_cast<std::size_t>(last) * bucket_cells,
-                 64 * bucket_cells,
-                 [&](std::size_t begin, std::size_t end) { std::fill(plane + begin, plane + end, value); });
+void fill(GridStore& store, int p, int buckets) {
+  T* plane = store.plane<T>(p);
+  const T value = static_cast<T>(store.info.background[p]);
+  parallel_for(0, static_cast<std::size_t>(buckets) * bucket_cells, 64 * bucket_cells,
+               [&](std::size_t begin, std::size_t end) { std::fill(plane + begin, plane + end, value); });
+}
+
+/// Writes the background into the first so many buckets of a plane.
+void fill_background(GridStore& store, int p, int buckets) {
+  switch (store.info.scalar) {
+    case Scalar::f32:
+      return fill<float>(store, p, buckets);
+    case Scalar::f64:
+      return fill<double>(store, p, buckets);
+    case Scalar::i32:
+      return fill<std::int32_t>(store, p, buckets);
+    case Scalar::i64:
+      return fill<std::int64_t>(store, p, buckets);
   }
 }
 
 }  // namespace
-
-void fill_background(GridStore& store, int first, int last) {
-  switch (store.info.scalar) {
-    case Scalar::f32:
-      return fill<float>(store, first, last);
-    case Scalar::f64:
-      return fill<double>(store, first, last);
-    case Scalar::i32:
-      return fill<std::int32_t>(store, first, last);
-    case Scalar::i64:
-      return fill<std::int64_t>(store, first, last);
-  }
-}
 
 void DiscreteVolume::declare(const ChannelInfo& info) {
   AEGIR_ASSERT(info.components <= 3, "grid channels have at most three planes");
@@ -46,32 +44,29 @@ void DiscreteVolume::declare(const ChannelInfo& info) {
     }
   GridStore& store = channels_.emplace_back();
   store.info = info;
-  for (int p = 0; p < info.components; ++p)
+  for (int p = 0; p < info.components; ++p) {
     store.planes.emplace_back(store.bucket_bytes() * static_cast<std::size_t>(topology_->total_count()));
-  fill_background(store, 0, topology_->total_count());
+    fill_background(store, p, topology_->total_count());
+  }
 }
 
 void DiscreteVolume::relayout(GridStore& store, const Topology& next) {
   store.valid_ghosts = 0;
   const std::size_t bucket = store.bucket_bytes(), wanted = bucket * static_cast<std::size_t>(next.total_count());
-  if (store.info.keep == Keep::scratch) {
-    for (Buffer& plane : store.planes) plane.reserve(wanted, 0);
-    fill_background(store, 0, next.total_count());
-    return;
+  const bool kept = store.info.keep != Keep::scratch;
+  for (int p = 0; p < store.info.components; ++p) {
+    Buffer& plane = store.planes[static_cast<std::size_t>(p)];
+    if (kept) std::swap(plane, spare_);
+    plane.reserve(wanted, 0);
+    fill_background(store, p, next.total_count());
+    if (!kept) continue;
+    parallel_for(0, static_cast<std::size_t>(next.local_count()), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b)
+        if (const int from = topology_->find(next.key(static_cast<int>(b)));
+            from >= 0 && from < topology_->local_count())
+          std::memcpy(plane.data() + b * bucket, spare_.data() + static_cast<std::size_t>(from) * bucket, bucket);
+    });
   }
-  std::vector<Buffer> old = std::move(store.planes);
-  store.planes.clear();
-  for (int p = 0; p < store.info.components; ++p) store.planes.emplace_back(wanted);
-  fill_background(store, 0, next.total_count());
-  parallel_for(0, static_cast<std::size_t>(next.local_count()), 64, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const int from = topology_->find(next.key(static_cast<int>(b)));
-      if (from < 0 || from >= topology_->local_count()) continue;
-      for (std::size_t p = 0; p < old.size(); ++p)
-        std::memcpy(store.planes[p].data() + b * bucket, old[p].data() + static_cast<std::size_t>(from) * bucket,
-                    bucket);
-    }
-  });
 }
 
 void DiscreteVolume::adopt(std::shared_ptr<const Topology> next) {
@@ -135,7 +130,7 @@ const GridStore& DiscreteVolume::store(std::string_view name) const {
 }
 
 std::size_t DiscreteVolume::memory_bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = spare_.capacity();
   for (const GridStore& c : channels_)
     for (const Buffer& p : c.planes) bytes += p.capacity();
   return bytes;

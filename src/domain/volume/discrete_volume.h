@@ -85,10 +85,8 @@ class DiscreteVolume {
   std::string owner_;
   std::shared_ptr<const Topology> topology_;
   std::deque<GridStore> channels_;
+  Buffer spare_;  // takes turns with the planes of kept channels
 };
-
-/// Writes the background into whole buckets [first, last) of every plane.
-void fill_background(GridStore& store, int first, int last);
 
 }  // namespace aegir
 
