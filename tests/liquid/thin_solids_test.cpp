@@ -1,10 +1,5 @@
 // Solids thinner than a cell hold liquid back, at rest and moving; particles end up outside all solids.
-#include <unistd.h>
-
-#include <bit>
-#include <filesystem>
-#include <fstream>
-
+#include "liquid/deforming_ball.h"
 #include "liquid/liquid_laboratory.h"
 #include "phenomena/common/collider.h"
 
@@ -163,66 +158,18 @@ TEST(Colliding, IsTheSameForThoseThatAreNotAsked) {
   }
 }
 
-/// A ball of triangles that swells, shrinks and wobbles in a pool, as an OBJ file and its MDD deformation.
-class WobblingBall {
- public:
-  static constexpr int rings = 24, slices = 48, frames = 14;
-  const std::filesystem::path directory =
-      std::filesystem::temp_directory_path() / fmt::format("aegir_wobble_{}", ::getpid());
-
-  WobblingBall() {
-    std::filesystem::create_directories(directory);
-    std::vector<Vec3d> directions{{0, 1, 0}, {0, -1, 0}};
-    for (int i = 1; i < rings; ++i)
-      for (int j = 0; j < slices; ++j) {
-        const double a = pi * i / rings, b = 2 * pi * j / slices;
-        directions.push_back({std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)});
-      }
-    const auto vertex = [](int i, int j) { return i == 0 ? 1 : i == rings ? 2 : 3 + (i - 1) * slices + j % slices; };
-    std::ofstream obj(directory / "ball.obj");
-    for (const Vec3d& d : directions) {
-      const Vec3d x = centre + d * radius(0, d);
-      obj << "v " << x.x << ' ' << x.y << ' ' << x.z << '\n';
-    }
-    for (int i = 0; i < rings; ++i)
-      for (int j = 0; j < slices; ++j) {
-        if (i > 0) obj << "f " << vertex(i, j) << ' ' << vertex(i, j + 1) << ' ' << vertex(i + 1, j) << '\n';
-        if (i < rings - 1)
-          obj << "f " << vertex(i, j + 1) << ' ' << vertex(i + 1, j + 1) << ' ' << vertex(i + 1, j) << '\n';
-      }
-    std::ofstream mdd(directory / "ball.mdd", std::ios::binary);
-    const auto put = [&](auto value) {
-      const auto bits = __builtin_bswap32(std::bit_cast<std::uint32_t>(value));
-      mdd.write(reinterpret_cast<const char*>(&bits), 4);
-    };
-    put(std::int32_t{frames}), put(static_cast<std::int32_t>(directions.size()));
-    for (int f = 0; f < frames; ++f) put(static_cast<float>(f) / 24);
-    for (int f = 0; f < frames; ++f)
-      for (const Vec3d& d : directions)
-        for (int a = 0; a < 3; ++a) put(static_cast<float>((centre + d * radius(f, d))[a]));
-  }
-  ~WobblingBall() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-  }
-
- private:
-  static constexpr Vec3d centre{0.5, 0.35, 0.25};
-  static double radius(double frame, const Vec3d& d) { return 0.15 + 0.03 * std::sin(0.8 * frame + 3 * d.y + 2 * d.x); }
-};
-
 /// Near a mesh that deforms, the grid tells most particles that it does not touch them: it changes nothing. And nobody
 /// ends up inside.
 TEST(WobblingMesh, IsTheSameForThoseThatAreNotAskedAndHasNobodyInside) {
-  const WobblingBall ball;
+  const DeformingBall ball({0.5, 0.35, 0.25}, 13, [](double frame, const Vec3d& d) {
+    return 0.15 + 0.03 * std::sin(0.8 * frame + 3 * d.y + 2 * d.x);
+  });
   const auto run = [&](bool all, double& deepest) {
-    LiquidLaboratory lab(
-        "{fps: 24, frames: [0, 12], substeps: {cfl: 2, max: 50}}",
-        "  - gravity: earth\n  - domain: tank\n    box: {min: [0, 0, 0], max: [1, 1, 0.5]}\n"
-        "  - collider: ball\n    input: ball\n"
-        "  - hybrid: water\n    voxel_size: 0.03125\n    fill: {below: 0.6}\n  - pressure: p\n",
-        fmt::format("inputs: {{ball: {{file: {0}/ball.obj, motion: deforming, deformation: {0}/ball.mdd}}}}\n",
-                    ball.directory.string()));
+    LiquidLaboratory lab("{fps: 24, frames: [0, 12], substeps: {cfl: 2, max: 50}}",
+                         "  - gravity: earth\n  - domain: tank\n    box: {min: [0, 0, 0], max: [1, 1, 0.5]}\n"
+                         "  - collider: ball\n    input: ball\n"
+                         "  - hybrid: water\n    voxel_size: 0.03125\n    fill: {below: 0.6}\n  - pressure: p\n",
+                         ball.inputs());
     if (!lab.ok()) return std::map<std::int64_t, Particle>();
     lab.water().ask_about_all = all;
     const auto& solid = dynamic_cast<const Collider&>(*lab.simulation().find("ball"));

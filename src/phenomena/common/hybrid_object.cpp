@@ -134,8 +134,9 @@ void HybridObject::plan(TaskList& tasks) {
   }
   add("extend velocity", Stage::to_particles,
       joined({writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), writes(me, "face_mass"),
-              reads(me, "open_area", 4), reads(me, "solid_velocity", 1), reads(me, "solid_distance", 2),
-              reads(me, "surface_distance", 2), writes(me, "divergence"), reads(me, "divergence", 1)},
+              reads(me, "open_area", 4), reads(me, "solid_velocity", 1), reads(me, "cell_room"),
+              reads(me, "solid_distance", 2), reads(me, "surface_distance", 2), writes(me, "divergence"),
+              reads(me, "divergence", 1)},
              inflow_accesses),
       &HybridObject::extend_velocity);
   add("to particles", Stage::to_particles,
@@ -241,8 +242,8 @@ Status HybridObject::extend_velocity(StepContext& c) {
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
   if (has_pressure)
     close_air(c.exec, grid_,
-              {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, grid::surface_distance,
-               grid::divergence, grid::pressure});
+              {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, cell_room,
+               grid::surface_distance, grid::divergence, grid::pressure});
   constrain_velocity(c.exec, grid_, solids_, grid::velocity, solid_channels(),
                      {.sticks = sticking, .leaves = opens, .lets_go = letting_go});
   if (!inflows_.empty()) inflows_.open_faces(c.exec, grid_, inflow_channels);

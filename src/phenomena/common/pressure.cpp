@@ -94,9 +94,9 @@ class PressureOperator final : public Operator {
   }
 
  private:
-  static constexpr ProjectionChannels channels{grid::velocity,       grid::face_mass,        grid::open_area,
-                                               grid::solid_velocity, grid::surface_distance, grid::divergence,
-                                               grid::pressure};
+  static constexpr ProjectionChannels channels{grid::velocity,       grid::face_mass, grid::open_area,
+                                               grid::solid_velocity, cell_room,       grid::surface_distance,
+                                               grid::divergence,     grid::pressure};
   static constexpr PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
 
   /// What the liquid does at each solid: as `overrides` of the collider or domain say, or else as for the liquid.

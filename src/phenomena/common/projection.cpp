@@ -90,7 +90,7 @@ void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, float 
 void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) {
   for_each_bucket(
       exec, "air surplus", volume.topology(),
-      [](const Bucket&, auto& u, auto& area, auto& solid, auto& phi, auto& surplus) {
+      [](const Bucket&, auto& u, auto& area, auto& solid, auto& room, auto& phi, auto& surplus) {
         std::fill_n(surplus.values, bucket_cells, 0.0f);
         if (all_alike(phi)) return;
         for (int i = 0; i < bucket_size; ++i)
@@ -98,35 +98,36 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
             bool any = false;
             for (int k = 0; k < bucket_size; ++k) any |= first_air(phi, i, j, k);
             if (!any) continue;
+            const Row<float> share = room.line(i, j);
             Row<float> out{}, low_area[3], high_area[3];
             float fastest[bucket_size] = {};
             for (std::size_t a = 0; a < 3; ++a) {
               const auto us = solid[a].line(i, j), us_up = solid[a].upper(i, j);
               low_area[a] = area[a].line(i, j), high_area[a] = area[a].upper(i, j);
               const auto low = u[a].line(i, j), high = u[a].upper(i, j);
-              out += us_up + high_area[a] * (high - us_up) - us - low_area[a] * (low - us);
+              out += share * (us_up - us) + high_area[a] * (high - us_up) - low_area[a] * (low - us);
               for (int k = 0; k < bucket_size; ++k)
                 fastest[k] = std::max({fastest[k], std::abs(low[k]), std::abs(high[k])});
             }
             for (int k = 0; k < bucket_size; ++k) {
               if (!first_air(phi, i, j, k)) continue;
-              float room = 0;
+              float way_out = 0;
               int wet = 0;
               for (int a = 0; a < 3; ++a) {
                 const int di = a == 0, dj = a == 1, dk = a == 2;
                 wet += (phi(i - di, j - dj, k - dk) < 0) + (phi(i + di, j + dj, k + dk) < 0);
-                room += farther_air(phi, i - di, j - dj, k - dk) ? low_area[a][k] : 0.0f;
-                room += farther_air(phi, i + di, j + dj, k + dk) ? high_area[a][k] : 0.0f;
+                way_out += farther_air(phi, i - di, j - dj, k - dk) ? low_area[a][k] : 0.0f;
+                way_out += farther_air(phi, i + di, j + dj, k + dk) ? high_area[a][k] : 0.0f;
               }
               // In small cavities what enters has nowhere to go; a change beyond the order of Δx ∂u/∂x is not
               // extension.
-              if (room > 0.2f && wet <= 4)
-                surplus(i, j, k) = std::clamp(out[k] / room, -3 * fastest[k], 3 * fastest[k]);
+              if (way_out > 0.2f && wet <= 4)
+                surplus(i, j, k) = std::clamp(out[k] / way_out, -3 * fastest[k], 3 * fastest[k]);
             }
           }
       },
       read_upper(volume, c.velocity), read_upper(volume, c.area), read_upper(volume, c.solid_velocity),
-      volume.read<Halo<2>>(c.distance), volume.write(c.rhs));
+      volume.read(c.room), volume.read<Halo<2>>(c.distance), volume.write(c.rhs));
   for_each_bucket(
       exec, "close air", volume.topology(),
       [](const Bucket&, auto& u, auto& area, auto& phi, auto& surplus) {
@@ -149,25 +150,26 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
 void divergence_of(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) {
   for_each_bucket(
       exec, "divergence", volume.topology(),
-      [](const Bucket&, auto& u, auto& area, auto& solid, auto& phi, auto& rhs) {
+      [](const Bucket&, auto& u, auto& area, auto& solid, auto& room, auto& phi, auto& rhs) {
         if (std::none_of(phi.values, phi.values + bucket_cells, [](float d) { return d < 0; })) {
           std::fill_n(rhs.values, bucket_cells, 0.0f);
           return;
         }
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
+            const Row<float> share = room.line(i, j);
             Row<float> out{};
             for (std::size_t a = 0; a < 3; ++a) {
               const auto us = solid[a].line(i, j), us_up = solid[a].upper(i, j);
-              const auto low = us + area[a].line(i, j) * (u[a].line(i, j) - us),
-                         high = us_up + area[a].upper(i, j) * (u[a].upper(i, j) - us_up);
+              const auto low = share * us + area[a].line(i, j) * (u[a].line(i, j) - us),
+                         high = share * us_up + area[a].upper(i, j) * (u[a].upper(i, j) - us_up);
               out += low - high;
             }
             rhs.set_line(i, j, out);
           }
       },
       read_upper(volume, c.velocity), read_upper(volume, c.area), read_upper(volume, c.solid_velocity),
-      volume.read(c.distance), volume.overwrite(c.rhs));
+      volume.read(c.room), volume.read(c.distance), volume.overwrite(c.rhs));
 }
 
 void subtract_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) {

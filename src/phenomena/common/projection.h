@@ -1,9 +1,12 @@
 // Making a velocity free of divergence, before and after the solve for pressure.
 //
 // Pressure is carried as a velocity, p̂ = p dt / (ρ Δx), so that
-//   Σ faces A (p̂_i - p̂_j) + sinks = -Σ faces (outward) [A u + (1 - A) u_solid]      divergence_of(), the right-hand
+//   Σ faces A (p̂_i - p̂_j) + sinks = -Σ faces (outward) [A u + (V - A) u_solid]      divergence_of(), the right-hand
 //   side u -= p̂_i - p̂_(i-1)                                                              subtract_gradient()
-// A: open area of the face [Ng, Min, Gibou 2009]. At the surface p is zero where the liquid's distance is, between two
+// A: open area of the face [Ng, Min, Gibou 2009], V: open share of the cell. A rigid solid would have 1 in place of V:
+// its velocity sums to zero over the faces. One that swells inside a cell does not; of what its velocity sums to there,
+// the part 1 - V is the solid's own swelling and pushes no liquid. Without it a cell with a small opening would have to
+// let all of it out. At the surface p is zero where the liquid's distance is, between two
 // cell centres:
 //   u -= p̂_i / θ        θ as in solvers/linear/free_surface.h [Gibou et al. 2002]
 #pragma once
@@ -17,7 +20,7 @@ namespace aegir {
 
 struct ProjectionChannels {
   FaceChannel<float> velocity, mass, area, solid_velocity;
-  CellChannel<float> distance, rhs;
+  CellChannel<float> room, distance, rhs;
   CellChannel<double> pressure;
 };
 
