@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace aegir {
 namespace {
@@ -119,6 +120,26 @@ Status MeshSequence::positions(double seconds, std::vector<Vec3d>& places) {
   places.resize(p.size());
   for (std::size_t i = 0; i < p.size(); ++i) places[i] = p[i] + (q[i] - p[i]) * s;
   return {};
+}
+
+double MeshSequence::fastest(double begin, double end) {
+  const std::scoped_lock lock(mutex_);
+  speeds_.resize(times_.size(), -1);
+  double most = 0;
+  for (std::size_t i = 0; i + 1 < times_.size(); ++i) {
+    if (!(times_[i] < end && begin < times_[i + 1])) continue;
+    if (speeds_[i] < 0) {
+      const auto a = slot(i, i + 1), b = slot(i + 1, i);
+      double way2 = 0;
+      for (std::size_t v = 0; a && b && v < (*a)->places.size(); ++v) {
+        const Vec3d way = (*b)->places[v] - (*a)->places[v];
+        way2 = std::max(way2, dot(way, way));
+      }
+      speeds_[i] = std::sqrt(way2) / (times_[i + 1] - times_[i]);
+    }
+    most = std::max(most, speeds_[i]);
+  }
+  return most;
 }
 
 std::vector<std::string> MeshSequence::files() const {

@@ -43,6 +43,8 @@ class MeshSequence {
   double time(std::size_t sample) const { return times_[sample]; }
   /// Where the vertices are at a time in seconds since the first frame of the run.
   Status positions(double seconds, std::vector<Vec3d>& places);
+  /// The greatest speed of any vertex between two times, m/s; samples that cannot be read count as resting.
+  double fastest(double begin, double end);
   /// Every file that belongs to it.
   std::vector<std::string> files() const;
 
@@ -64,6 +66,7 @@ class MeshSequence {
   PointCache cache_;
   std::vector<int> frames_;
   std::vector<double> times_;
+  std::vector<double> speeds_;  // from each sample to the next; negative where nobody has asked yet
   TriangleMesh first_;
   std::mutex mutex_;
   std::array<Slot, 2> slots_;

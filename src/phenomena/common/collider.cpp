@@ -115,10 +115,9 @@ void Collider::bound_body(const Box& body) {
 
 Outlook Collider::outlook(double begin, double end) const {
   Outlook look;
-  if (std::holds_alternative<DeformingForm>(form_)) {
-    look.swept = swept_;
-    for (std::size_t v = 0; end_ > begin_ && v < std::min(begin_places_.size(), end_places_.size()); ++v)
-      look.speed = std::max(look.speed, length(end_places_[v] - begin_places_[v]) / (end_ - begin_));
+  if (const auto* form = std::get_if<DeformingForm>(&form_)) {
+    look.speed = std::max(form->sequence->fastest(begin, end), end_ > begin_ ? way_ / (end_ - begin_) : 0.0);
+    look.swept = swept_.grown(look.speed * (end - begin));
     return look;
   }
   const auto* shape = std::get_if<Shape>(&form_);

@@ -70,7 +70,8 @@ class Collider : public Object, public Solid {
   bool in_reach(const Vec3d& from, const Vec3d& to, double clearance) const;
   /// Everything the collider touches during the substep.
   const Box& swept_bounds() const { return swept_; }
-  /// How fast the collider is at most between two times, and where; a mesh that deforms goes on as in this substep.
+  /// How fast the collider is at most between two times, and where; what moves a mesh beside its deformation goes on as
+  /// in this substep.
   Outlook outlook(double begin, double end) const;
   /// No place of the collider is during the substep farther from where it ends than this, m; infinite for planes that
   /// turn.

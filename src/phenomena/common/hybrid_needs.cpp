@@ -47,18 +47,18 @@ void HybridObject::look_ahead(StepContext& c) {
   if (colliders_.empty() && !c.cap_reached) return;
   std::vector<double> speeds;
   if (c.cap_reached) {
-    const auto warn_of = [&](const std::string& who, double speed) {
+    const auto warn_of = [&](const std::string& who, double speed, double most, const char* name) {
       const double cells = speed * c.dt / spacing();
-      if (cells > c.cfl)
+      if (cells > most)
         c.warn(
-            fmt::format("{} moves {:.3g} cells of '{}' per substep, more than timeline.substeps.cfl = {:g}; a frame "
-                        "has {} substeps at most: raise timeline.substeps.max to {:.0f}",
-                        who, cells, path(), c.cfl, c.most_substeps, std::ceil(c.most_substeps * cells / c.cfl)));
+            fmt::format("{} moves {:.3g} cells of '{}' per substep, more than {}{:g}; a frame has {} substeps at "
+                        "most: raise timeline.substeps.max to {:.0f}",
+                        who, cells, path(), name, most, c.most_substeps, std::ceil(c.most_substeps * cells / most)));
     };
-    warn_of("the liquid", max_speed_);
+    warn_of("the liquid", max_speed_, c.cfl, "timeline.substeps.cfl = ");
     speed_beside_liquid(c.exec, c.time, c.time + c.dt, speeds);
     for (std::size_t s = 0; s < speeds.size(); ++s)
-      warn_of(fmt::format("collider '{}'", colliders_[s]->path()), speeds[s]);
+      warn_of(fmt::format("collider '{}'", colliders_[s]->path()), speeds[s], solid_cfl(c.cfl), "");
   }
   // What comes in the next frame decides its substeps.
   const double end = c.time + c.dt;

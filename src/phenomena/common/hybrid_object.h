@@ -87,7 +87,12 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
 
   void plan(TaskList& tasks) override;
   ObjectAudit audit(Exec& exec) override;
-  double cells_per_second() const override { return std::max(max_speed_, solid_speed_) / particles_.spacing(); }
+  double substeps_per_second(double cfl) const override {
+    return std::max(max_speed_ / cfl, solid_speed_ / solid_cfl(cfl)) / particles_.spacing();
+  }
+  /// Cells that solids may move in a substep. The grid sees them where they end, particles are where they began: behind
+  /// one that went farther than a cell stands an empty layer, into which the pressure of the depth would shoot.
+  static double solid_cfl(double cfl) { return std::min(cfl, 1.0); }
   std::size_t memory_bytes() const override;
   std::size_t forecast_bytes(const Comm& comm) const override;
   ParticleSystem* particles() override { return &particles_; }

@@ -28,7 +28,7 @@ class ParticleObject final : public Object, public ForceTarget {
 
   void plan(TaskList& tasks) override;
   ObjectAudit audit(Exec& exec) override;
-  double cells_per_second() const override { return max_speed_ / particles_.spacing(); }
+  double substeps_per_second(double cfl) const override { return max_speed_ / (cfl * particles_.spacing()); }
   std::size_t memory_bytes() const override { return particles_.memory_bytes(); }
   std::size_t forecast_bytes(const Comm& comm) const override;
   ParticleSystem* particles() override { return &particles_; }

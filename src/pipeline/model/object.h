@@ -50,8 +50,9 @@ class Object {
   virtual bool simulated() const { return true; }
   /// Mass, momentum, energy and finiteness at `time`. Collective.
   virtual ObjectAudit audit(Exec&) { return {}; }
-  /// Cells per second of what moves fastest, from the last audit; decides substeps.
-  virtual double cells_per_second() const { return 0; }
+  /// Substeps per second that the Object needs, from what moved fastest at the last audit, if particles may move `cfl`
+  /// cells in each.
+  virtual double substeps_per_second(double /*cfl*/) const { return 0; }
   /// Bytes of memory on this rank.
   virtual std::size_t memory_bytes() const { return 0; }
   /// Bytes that the whole run is expected to need on this rank at most, as far as the setup tells.

@@ -109,9 +109,9 @@ struct Simulation::Impl {
     if (s.fixed > 0) {
       parts = s.fixed - done;
     } else {
-      double speed = 0;
-      for (const auto& o : objects) speed = std::max(speed, o->cells_per_second());
-      const double wanted = std::ceil(left * speed / s.cfl);
+      double rate = 0;
+      for (const auto& o : objects) rate = std::max(rate, o->substeps_per_second(s.cfl));
+      const double wanted = std::ceil(left * rate);
       capped = wanted > std::max(1, s.max - done);
       parts =
           static_cast<int>(std::clamp(wanted, static_cast<double>(s.min - done), static_cast<double>(s.max - done)));
