@@ -66,22 +66,38 @@ Result<std::shared_ptr<DeformingSurface>> DeformingSurface::create(TriangleMesh 
 Status DeformingSurface::move(std::span<const Vec3d> begin, std::span<const Vec3d> end, double duration) {
   if (begin.size() != vertices() || end.size() != vertices())
     return usage_error({}, "the mesh has {} vertices, but is moved to {} and {}", vertices(), begin.size(), end.size());
-  std::atomic<bool> finite = true, moving = false;
-  parallel_for(0, vertices(), 16384, [&](std::size_t first, std::size_t last) {
-    bool fine = true, differs = false;
-    for (std::size_t i = first; i < last; ++i) {
-      fine &= is_finite(begin[i]) && is_finite(end[i]);
-      differs |= begin[i] != end[i];
-      begin_[i] = begin[i], mesh_.positions[i] = end[i];
+  struct Part {
+    Box begin, end;
+    double way2 = 0;
+    bool finite = true, differs = false;
+  };
+  constexpr std::size_t grain = 16384;
+  std::vector<Part> parts((vertices() + grain - 1) / grain);
+  parallel_for(0, parts.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t n = first; n < last; ++n) {
+      Part part;
+      for (std::size_t i = n * grain; i < std::min(vertices(), (n + 1) * grain); ++i) {
+        part.finite &= is_finite(begin[i]) && is_finite(end[i]);
+        part.differs |= begin[i] != end[i];
+        part.way2 = std::max(part.way2, dot(end[i] - begin[i], end[i] - begin[i]));
+        part.begin.add(begin[i]), part.end.add(end[i]);
+        begin_[i] = begin[i], mesh_.positions[i] = end[i];
+      }
+      parts[n] = part;
     }
-    if (!fine) finite = false;
-    if (differs) moving = true;
   });
-  if (!finite) return simulation_error("a vertex of the mesh is not finite");
-  moving_ = moving && duration > 0;
+  Part all_parts;
+  for (const Part& part : parts) {
+    all_parts.begin.add(part.begin), all_parts.end.add(part.end);
+    all_parts.way2 = std::max(all_parts.way2, part.way2);
+    all_parts.finite &= part.finite, all_parts.differs |= part.differs;
+  }
+  if (!all_parts.finite) return simulation_error("a vertex of the mesh is not finite");
+  moving_ = all_parts.differs && duration > 0;
+  way_ = std::sqrt(all_parts.way2);
   duration_ = duration;
   version_ = ++newest_version;
-  tree_->update(begin_, mesh_.positions);
+  tree_->update(begin_, mesh_.positions, all_parts.begin, all_parts.end);
   const Box all = swept_bounds();
   const Vec3d far = max(all.max, -all.min), size = max(tree_->begin_bounds().size(), tree_->end_bounds().size());
   tolerance_ = 1e-10 * 0.5 * length(size) + 1e-14 * std::max({far.x, far.y, far.z});

@@ -90,6 +90,8 @@ class DeformingSurface {
   /// Vertices at the begin of the substep, and how long it is.
   std::span<const Vec3d> begin() const { return begin_; }
   double duration() const { return duration_; }
+  /// The longest way of any vertex from begin to end.
+  double way() const { return way_; }
   std::size_t memory_bytes() const;
 
  private:
@@ -99,7 +101,7 @@ class DeformingSurface {
 
   TriangleMesh mesh_;  // at the end of the substep
   std::vector<Vec3d> begin_;
-  double thickness_ = 0, duration_ = 0, tolerance_ = 0;
+  double thickness_ = 0, duration_ = 0, tolerance_ = 0, way_ = 0;
   bool moving_ = false;
   std::uint64_t version_ = 0;  // of the positions; no two surfaces share one
   MeshReport report_;

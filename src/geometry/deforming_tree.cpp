@@ -1,5 +1,6 @@
 #include "geometry/deforming_tree.h"
 
+#include <cmath>
 #include <numbers>
 #include <utility>
 
@@ -12,8 +13,10 @@ namespace {
 constexpr double most_cost_growth = 2;  // boxes may grow this much before the triangles are sorted anew
 constexpr int subtree_count = 64;
 
-float rounded_down(double v) { return std::nextafter(static_cast<float>(v), -std::numeric_limits<float>::infinity()); }
-float rounded_up(double v) { return std::nextafter(static_cast<float>(v), std::numeric_limits<float>::infinity()); }
+// At least one unit in the last place beyond what is nearest: 1.2e-7 is more than the distance of neighbouring floats.
+float beyond(float f) { return 1.2e-7f * std::abs(f) + std::numeric_limits<float>::min(); }
+float rounded_down(double v) { return static_cast<float>(v) - beyond(static_cast<float>(v)); }
+float rounded_up(double v) { return static_cast<float>(v) + beyond(static_cast<float>(v)); }
 
 struct Sortable {
   float middle[3];
@@ -48,7 +51,9 @@ DeformingTree::DeformingTree(std::span<const Vec3i> triangles, std::span<const s
     }
   }
   order_ = &rest_order_;
-  update(rest, rest);
+  Box bounds;
+  for (const Vec3d& p : rest) bounds.add(p);
+  update(rest, rest, bounds, bounds);
   rest_cost_ = cost_;
 }
 
@@ -105,11 +110,10 @@ void DeformingTree::sort(std::span<const Vec3d> positions, std::vector<int>& ord
   for (std::size_t i = 0; i < items.size(); ++i) order[i] = items[i].triangle;
 }
 
-void DeformingTree::update(std::span<const Vec3d> begin, std::span<const Vec3d> end) {
+void DeformingTree::update(std::span<const Vec3d> begin, std::span<const Vec3d> end, const Box& begin_bounds,
+                           const Box& end_bounds) {
   begin_ = begin, end_ = end;
-  bounds_[0] = bounds_[1] = {};
-  for (const Vec3d& p : begin) bounds_[0].add(p);
-  for (const Vec3d& p : end) bounds_[1].add(p);
+  bounds_[0] = begin_bounds, bounds_[1] = end_bounds;
   center_ = bounds_[1].center();
   order_ = &rest_order_;
   refit();

@@ -28,10 +28,10 @@ class DeformingTree {
   /// `solid` says which triangles count for winding numbers.
   DeformingTree(std::span<const Vec3i> triangles, std::span<const std::uint8_t> solid, std::span<const Vec3d> rest);
 
-  /// Goes to new positions, which must stay where they are until the next update.
+  /// Goes to new positions, which must stay where they are until the next update; the boxes hold them.
   ///
   /// Per triangle 2 × 3 corners are gathered (144 bytes) and about 250 flops done.
-  void update(std::span<const Vec3d> begin, std::span<const Vec3d> end);
+  void update(std::span<const Vec3d> begin, std::span<const Vec3d> end, const Box& begin_bounds, const Box& end_bounds);
 
   /// Calls visit(triangle) for triangles whose boxes at the end are within sqrt(bound2) of x, near ones first; `visit`
   /// may lower bound2.

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "parallel/threads.h"
+
 namespace aegir {
 namespace {
 
@@ -118,7 +120,9 @@ Status MeshSequence::positions(double seconds, std::vector<Vec3d>& places) {
   const double s = (seconds - times_[before]) / (times_[after] - times_[before]);
   const std::vector<Vec3d>&p = (*a)->places, &q = (*b)->places;
   places.resize(p.size());
-  for (std::size_t i = 0; i < p.size(); ++i) places[i] = p[i] + (q[i] - p[i]) * s;
+  parallel_for(0, p.size(), 16384, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) places[i] = p[i] + (q[i] - p[i]) * s;
+  });
   return {};
 }
 

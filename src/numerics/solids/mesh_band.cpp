@@ -165,6 +165,7 @@ struct MeshBand::Search {
   Vec3d place;  // in cells
   double best;  // no triangle farther away counts
   std::int32_t closest = -1;
+  bool narrow = false;  // `best` is about the distance already: looking at the middles first gains nothing
 };
 
 /// Writes the discs of a bucket's triangles, cell by cell: 32 bytes for each pair of a triangle and a cell.
@@ -206,7 +207,7 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
           const auto cell = static_cast<std::uint32_t>(cell_offset(x, y, z));
           entries.push_back({cell, static_cast<std::uint32_t>(discs.size() - 1)});
           ++bucket.first[cell + 1];
-          bucket.ways[static_cast<std::size_t>((x >> 2) << 2 | (y >> 2) << 1 | z >> 2)].add(ways);
+          bucket.ways[static_cast<std::size_t>((x >> 1) << 4 | (y >> 1) << 2 | z >> 1)].add(ways);
           bucket.occupied[cell >> 3] |= static_cast<std::uint8_t>(1u << (cell & 7));
         }
   }
@@ -231,14 +232,17 @@ void MeshBand::scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, 
   const std::size_t begin = bucket.first[cell], end = bucket.first[cell + 1];
   const Row8 px = spread(local.x), py = spread(local.y), pz = spread(local.z), none{};
   const auto reach_of = [](double best) { return static_cast<float>(best) + rounding; };
-  Row8 nearest = spread(1e12f);
-  for (std::size_t i = begin; i < end; i += 8) {
-    const Row8 x = px - load_row(&d.x[i]), y = py - load_row(&d.y[i]), z = pz - load_row(&d.z[i]);
-    nearest = least(nearest, x * x + y * y + z * z);
+  float reach = reach_of(search.best);
+  if (!search.narrow) {
+    Row8 nearest = spread(1e12f);
+    for (std::size_t i = begin; i < end; i += 8) {
+      const Row8 x = px - load_row(&d.x[i]), y = py - load_row(&d.y[i]), z = pz - load_row(&d.z[i]);
+      nearest = least(nearest, x * x + y * y + z * z);
+    }
+    float closest2 = nearest[0];
+    for (int l = 1; l < 8; ++l) closest2 = std::min(closest2, nearest[l]);
+    reach = std::min(reach, std::sqrt(closest2) + rounding);
   }
-  float closest2 = nearest[0];
-  for (int l = 1; l < 8; ++l) closest2 = std::min(closest2, nearest[l]);
-  float reach = std::min(reach_of(search.best), std::sqrt(closest2) + rounding);
   for (std::size_t i = begin; i < end; i += 8) {
     const Row8 x = px - load_row(&d.x[i]), y = py - load_row(&d.y[i]), z = pz - load_row(&d.z[i]);
     const Row8 distance2 = x * x + y * y + z * z;
@@ -343,11 +347,13 @@ void MeshBand::bound_neighbours() {
       }
     }
   });
-  for (std::size_t b = 0; b < buckets_.size(); ++b)
-    if (bounds[b]) {
+  parallel_for(0, buckets_.size(), 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      if (!bounds[b]) continue;
       buckets_[b].distance = bounds[b]->distance, buckets_[b].triangle = bounds[b]->triangle;
       buckets_[b].any = *std::min_element(bounds[b]->distance.begin(), bounds[b]->distance.end()) < unbounded;
     }
+  });
 }
 
 /// Looks through the cells that are closer to a node than what was found so far.
@@ -389,35 +395,71 @@ void MeshBand::settle(Bucket& bucket) const {
     }
     const Vec3i node{n >> 6, n >> 3 & 7, n & 7};
     Search search{Vec3d(origin + node), solid_band};
-    if (const double d = distance(closest, search.place); d < search.best) search.best = d, search.closest = closest;
+    if (const double d = distance(closest, search.place); d < search.best)
+      search.best = d, search.closest = closest, search.narrow = true;
     if (search.best <= exact_band) scan_around(bucket, node, search);
     best = search.best, closest = search.closest;
   }
 }
 
-bool any_ways(const DrawnWays& ways) {
-  return std::any_of(ways.begin(), ways.end(), [](const Box& b) { return !b.empty(); });
+bool DrawnWays::empty() const {
+  return std::all_of(eighths.begin(), eighths.end(), [](const Box& b) { return b.empty(); });
 }
-void add_ways(DrawnWays& to, const DrawnWays& from) {
-  for (std::size_t e = 0; e < to.size(); ++e)
-    if (!from[e].empty()) to[e].add(from[e]);
+void DrawnWays::add(const DrawnWays& other) {
+  for (std::size_t e = 0; e < eighths.size(); ++e) eighths[e].add(other.eighths[e]);
+  for (std::size_t b = 0; b < blocks.size(); ++b) blocks[b].add(other.blocks[b]);
 }
 
+namespace {
+
+/// A cube of boxes, `side` along each axis, z fastest.
+template <int side>
+struct Boxes {
+  std::array<Box, side * side * side> box;
+  Box& operator()(int x, int y, int z) { return box[static_cast<std::size_t>((x * side + y) * side + z)]; }
+};
+
+/// Each of the inner boxes with the 26 around it, axis by axis.
+template <int side>
+std::array<Box, (side - 2) * (side - 2) * (side - 2)> with_neighbours(Boxes<side>& own) {
+  for (int axis = 0; axis < 3; ++axis) {
+    Boxes<side> from = own;
+    for (int x = 0; x < side; ++x)
+      for (int y = 0; y < side; ++y)
+        for (int z = 0; z < side; ++z) {
+          const int at = axis == 0 ? x : axis == 1 ? y : z;
+          if (at > 0) own(x, y, z).add(from(x - (axis == 0), y - (axis == 1), z - (axis == 2)));
+          if (at < side - 1) own(x, y, z).add(from(x + (axis == 0), y + (axis == 1), z + (axis == 2)));
+        }
+  }
+  std::array<Box, (side - 2) * (side - 2) * (side - 2)> inner;
+  std::size_t n = 0;
+  for (int x = 1; x < side - 1; ++x)
+    for (int y = 1; y < side - 1; ++y)
+      for (int z = 1; z < side - 1; ++z) inner[n++] = own(x, y, z);
+  return inner;
+}
+
+}  // namespace
+
 DrawnWays MeshBand::ways(const BucketKey& key) const {
-  DrawnWays all;
   const int b = find(key.coord);
-  if (b < 0) return all;
+  if (b < 0) return {};
   const auto& around = buckets_[static_cast<std::size_t>(b)].around;
-  for (int e = 0; e < 8; ++e)
-    for (int n = 0; n < 27; ++n) {  // eighths around it
-      const Vec3i at = Vec3i(e >> 2, e >> 1 & 1, e & 1) + neighbour_offset(n);
-      const int other = around[static_cast<std::size_t>(neighbour_index(at.x >> 1, at.y >> 1, at.z >> 1))];
-      if (other < 0) continue;
-      const Box& box = buckets_[static_cast<std::size_t>(other)]
-                           .ways[static_cast<std::size_t>((at.x & 1) << 2 | (at.y & 1) << 1 | (at.z & 1))];
-      if (!box.empty()) all[static_cast<std::size_t>(e)].add(box);
-    }
-  return all;
+  Boxes<6> blocks;   // from one before the bucket to one behind it
+  Boxes<4> eighths;  // likewise
+  for (int x = -2; x < 6; ++x)
+    for (int y = -2; y < 6; ++y)
+      for (int z = -2; z < 6; ++z) {
+        const int other = around[static_cast<std::size_t>(neighbour_index(x >> 2, y >> 2, z >> 2))];
+        if (other < 0) continue;
+        const Box& box = buckets_[static_cast<std::size_t>(other)]
+                             .ways[static_cast<std::size_t>((x & 3) << 4 | (y & 3) << 2 | (z & 3))];
+        if (box.empty()) continue;
+        eighths((x >> 1) + 1, (y >> 1) + 1, (z >> 1) + 1).add(box);
+        if (std::min({x, y, z}) >= -1 && std::max({x, y, z}) <= 4) blocks(x + 1, y + 1, z + 1).add(box);
+      }
+  return {with_neighbours(eighths), with_neighbours(blocks)};
 }
 
 bool MeshBand::load(const BucketKey& key, BandNodes& nodes) const {

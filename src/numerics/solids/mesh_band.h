@@ -58,11 +58,6 @@ struct BandNodes {
   std::array<float, cell_side * cell_side * cell_side> centre;  ///< of cells, unsigned, at most centre_band
 };
 
-/// Whether there are any ways.
-bool any_ways(const DrawnWays& ways);
-/// Adds ways, eighth by eighth.
-void add_ways(DrawnWays& to, const DrawnWays& from);
-
 class MeshBand {
  public:
   /// Draws the mesh around some buckets of level 0. The mesh must outlive the band.
@@ -97,7 +92,7 @@ class MeshBand {
     Discs discs;
     std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
     bool any = false;                       // some node is bounded
-    DrawnWays ways;                         // of the triangles in each eighth alone
+    std::array<Box, 64> ways;               // of the triangles in each block of 2 × 2 × 2 cells alone
   };
   struct Search;
   int find(const Vec3i& coord) const;

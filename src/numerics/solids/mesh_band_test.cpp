@@ -87,7 +87,8 @@ TEST(MeshBand, velocities_come_from_the_vertices) {
   EXPECT_GT(checked, 500);
 }
 
-/// No part of the mesh that ends within four cells of an eighth of a bucket goes a way beyond the box of that eighth.
+/// No part of the mesh that ends within four cells of an eighth of a bucket, or two of a block, goes a way beyond its
+/// box.
 TEST(MeshBand, ways_hold_those_of_all_that_is_near) {
   DrawnSolid solid = drawn(torus, 60);
   const auto way = [](const Vec3d& x) { return Vec3d{0.1 * x.y, 0.2 * x.x * x.x, 0.01 + x.z}; };
@@ -95,23 +96,25 @@ TEST(MeshBand, ways_hold_those_of_all_that_is_near) {
   SolidScene scene(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
   scene.update({&solid});
   int checked = 0;
-  double widest = 0;
+  double widest[2] = {0, 0};
   for (int b = 0; b < scene.volume.topology().local_count(); ++b) {
     const DrawnWays* ways = scene.grid.drawn_ways(b);
     if (!ways) continue;
-    for (int e = 0; e < 8; ++e) {
-      const Vec3d low = scene.volume.topology().origin(b) + Vec3d(e >> 2, e >> 1 & 1, e & 1) * (4 * dx);
-      const Box reach = Box{low, low + Vec3d(4 * dx)}.grown(3.99 * dx);
+    const auto check = [&](const Box& box, const Vec3d& place, double cells) {
+      const Vec3d low = scene.volume.topology().origin(b) + place * (cells * dx);
+      const Box reach = Box{low, low + Vec3d(cells * dx)}.grown((cells - 0.01) * dx);
       for (const Vec3d& p : solid.mesh.positions) {
         if (!reach.contains(p)) continue;
-        const Box& box = (*ways)[static_cast<std::size_t>(e)];
         ASSERT_TRUE(box.grown(1e-9).contains(way(p) / dx));
-        widest = std::max(widest, length(box.size()) * dx), ++checked;
+        widest[cells < 4] = std::max(widest[cells < 4], length(box.size()) * dx), ++checked;
       }
-    }
+    };
+    for (int e = 0; e < 8; ++e) check(ways->eighths[static_cast<std::size_t>(e)], Vec3d(e >> 2, e >> 1 & 1, e & 1), 4);
+    for (int n = 0; n < 64; ++n) check(ways->blocks[static_cast<std::size_t>(n)], Vec3d(n >> 4, n >> 2 & 3, n & 3), 2);
   }
   EXPECT_GT(checked, 1000);
-  EXPECT_LT(widest, 0.8);  // twelve cells and what triangles reach beyond, not the whole torus
+  EXPECT_LT(widest[0], 0.8);  // twelve cells and what triangles reach beyond, not the whole torus
+  EXPECT_LT(widest[1], 0.5);  // six cells
 }
 
 TEST(MeshBand, what_a_bucket_gets_depends_on_its_place_alone) {

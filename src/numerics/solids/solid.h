@@ -21,10 +21,16 @@ struct SolidTriangles {
   double duration = 0;            ///< of the substep, s
 };
 
-/// Boxes around the ways, in cells, that drawn meshes go in this substep (`before` to `positions`): for each eighth of
-/// a bucket (4 × 4 × 4 cells, z fastest) of the parts that end in it or within four cells of it. Empty where there are
-/// none.
-using DrawnWays = std::array<Box, 8>;
+/// Boxes around the ways, in cells, that drawn meshes go in this substep (`before` to `positions`). Empty where there
+/// are none.
+struct DrawnWays {
+  std::array<Box, 8>
+      eighths;  ///< of 4 × 4 × 4 cells, z fastest: of the parts that end in it or within four cells of it
+  std::array<Box, 64> blocks;  ///< of 2 × 2 × 2 cells: of those that end in it or within two cells of it
+
+  bool empty() const;
+  void add(const DrawnWays& other);
+};
 
 /// A solid in world coordinates (metres), as it is at the end of the substep. Every query may be asked from many
 /// threads at once and must always give the same bits for the same question.

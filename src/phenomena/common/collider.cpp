@@ -144,7 +144,9 @@ Status Collider::deform(const DeformingForm& form, const Pose& before) {
   MeshSequence& sequence = *form.sequence;
   const auto place = [&](double time, const Pose& pose, std::vector<Vec3d>& places) -> Status {
     if (Status read = sequence.positions(time, places); !read) return read;
-    for (Vec3d& p : places) p = pose.apply(p);
+    parallel_for(0, places.size(), 16384, [&](std::size_t first, std::size_t last) {
+      for (std::size_t v = first; v < last; ++v) places[v] = pose.apply(places[v]);
+    });
     return {};
   };
   // Where it rested in the substep before and holds on, nothing is to be done.
@@ -164,8 +166,7 @@ Status Collider::deform(const DeformingForm& form, const Pose& before) {
     return read;
   places_at_ = end_;
   if (Status moved = form.surface->move(begin_places_, end_places_, end_ - begin_); !moved) return moved;
-  way_ = 0;
-  for (std::size_t v = 0; v < end_places_.size(); ++v) way_ = std::max(way_, length(end_places_[v] - begin_places_[v]));
+  way_ = form.surface->way();
   bounds_ = form.surface->bounds();
   swept_ = form.surface->swept_bounds().grown(4 * form.surface->tolerance());
   turning_ = form.surface->moving();

@@ -266,22 +266,22 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Clo
                            const float* const from[3], float* const to[3], float* const velocity[3]) const {
   const Vec3d origin = bucket.origin();
   const double dx = bucket.spacing();
-  if (!colliders_.empty()) {
-    Box way;
-    std::vector<std::size_t> ask;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Vec3f a(from[0][i], from[1][i], from[2][i]), b(to[0][i], to[1][i], to[2][i]);
-      if (!ask_about_all && closeness.far.surely(closeness.nodes, a, b)) continue;
-      way.add(Vec3d(a)), way.add(Vec3d(b)), ask.push_back(i);
+  if (!colliders_.empty() && count > 0) {
+    Vec3d low, high;  // of all ways, in cells
+    for (int a = 0; a < 3; ++a) {
+      float least = from[a][0], most = least;
+      for (std::size_t i = 0; i < count; ++i)
+        least = std::min(least, std::min(from[a][i], to[a][i])), most = std::max(most, std::max(from[a][i], to[a][i]));
+      low[a] = least, high[a] = most;
     }
-    way = Box{origin + way.min * dx, origin + way.max * dx}.grown(0.01 * dx);
+    const Box ways = Box{origin + low * dx, origin + high * dx}.grown(0.01 * dx);
     std::vector<const Collider*> near;
     for (const Collider* s : colliders_)
-      if (!ask.empty() && s->swept_bounds().overlaps(way)) near.push_back(s);
+      if (s->swept_bounds().overlaps(ways)) near.push_back(s);
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(Vec3f((x - origin) / dx)) * dx; };
-    if (near.empty()) ask.clear();
-    for (const std::size_t i : ask) {
+    for (std::size_t i = 0; i < (near.empty() ? 0 : count); ++i) {
       const Vec3f start(from[0][i], from[1][i], from[2][i]), goal(to[0][i], to[1][i], to[2][i]);
+      if (!ask_about_all && closeness.far.surely(closeness.nodes, start, goal)) continue;
       SlideWay path{.begin = origin + Vec3d(start) * dx,
                     .goal = origin + Vec3d(goal) * dx,
                     .velocity = Vec3d(velocity[0][i], velocity[1][i], velocity[2][i]),

@@ -90,13 +90,21 @@ bool FarFromSolids::surely(const SolidsNearby& nearby, const Vec3f& from, const 
   const Vec3f way = to - from;
   const float long_way = length(way), end = clear_around(nearby, to);
   if (others_ && !(end > long_way + other_ways_)) return false;
-  const auto half = [](float x) { return x < 4 ? 0 : 1; };
-  const auto eighth = static_cast<std::size_t>(half(to.x) << 2 | half(to.y) << 1 | half(to.z));
-  // Meshes that end farther than four cells from there are not in its ways, and do not matter up to these ways.
+  // Meshes that end farther than some cells from there are not in its ways, and do not matter up to these ways.
   const Vec3f beyond = max(max(-to, to - Vec3f(float{bucket_size})), Vec3f{});
-  if (!nearby.drawn_ways || (*nearby.drawn_ways)[eighth].empty() || !(length(beyond) + long_way + all_ways_ < 4))
-    return end > long_way + all_ways_;
-  const Box& ways = (*nearby.drawn_ways)[eighth];
+  const float reach_of_ways = length(beyond) + long_way + all_ways_;
+  const auto part = [](float x, int shift) {
+    return std::clamp(static_cast<int>(std::floor(x)), 0, bucket_size - 1) >> shift;
+  };
+  const Box* around = nullptr;
+  if (nearby.drawn_ways && reach_of_ways < 2)
+    around =
+        &nearby.drawn_ways->blocks[static_cast<std::size_t>(part(to.x, 1) << 4 | part(to.y, 1) << 2 | part(to.z, 1))];
+  else if (nearby.drawn_ways && reach_of_ways < 4)
+    around =
+        &nearby.drawn_ways->eighths[static_cast<std::size_t>(part(to.x, 2) << 2 | part(to.y, 2) << 1 | part(to.z, 2))];
+  if (!around || around->empty()) return end > long_way + all_ways_;
+  const Box& ways = *around;
   const Vec3f relative = way - Vec3f(ways.center());
   const float spread = 0.5f * static_cast<float>(length(ways.size())) + static_cast<float>(room);
   const float straight = length(relative);
