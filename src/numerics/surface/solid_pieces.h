@@ -20,8 +20,8 @@ namespace aegir {
 
 class SolidPieces {
  public:
-  /// `nodes`: distances around the bucket, in cells.
-  SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell);
+  /// `nodes`: distances around the bucket, in cells; `edges`: whether they are looked for.
+  SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell, bool edges = true);
 
   float distance(const Vec3f& x) const {
     int i[3];

@@ -29,8 +29,9 @@ struct BesideSolid {
 };
 
 /// `nodes`: distances to solids around the bucket; `seen`: sums over the particles around the cell's centre, eight of
-/// which fill a cell.
+/// which fill a cell; `grains`: of sand, whose surface follows its particles closer, to 0.06 cells, and slips
+/// otherwise.
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
-                         const MeanOffset::Sums& seen);
+                         const MeanOffset::Sums& seen, bool grains = false);
 
 }  // namespace aegir
