@@ -1,4 +1,5 @@
-"""Draws the fronts that tests/liquid/dam_break_test.cpp prints, as measured and as computed, without any shift of time.
+"""Draws the fronts that tests/liquid/dam_break_test.cpp prints, as measured, as computed and as the theory of ideal
+liquids has them, without any shift of time.
 
     liquid_dam_break_test | plot_dam_break.py > docs/images/dam_break_fronts.svg
 """
@@ -12,12 +13,12 @@ COLOURS = ("#1f6fb4", "#c2571a")
 
 
 def read(lines):
-    """[(title, [(T, measured, ours)])]"""
+    """[(title, [(T, measured, ours, ideal)])]"""
     found = []
     for line in lines:
         if head := re.match(r"(.+?), (\d+) cells per width, CFL", line):
             found.append((f"{head[1]}, {head[2]} cells per width", []))
-        elif row := re.match(r"\s+T ([\d.]+)\s+measured ([\d.]+)\s+ours ([\d.]+)", line):
+        elif row := re.match(r"\s+T ([\d.]+)\s+measured ([\d.]+)\s+ours ([\d.]+)\s+ideal ([\d.]+)", line):
             found[-1][1].append(tuple(float(x) for x in row.groups()))
     return found
 
@@ -46,14 +47,21 @@ def main():
     out.append(f'<text x="{x(LAST_T / 2):.1f}" y="{HEIGHT - 10}" text-anchor="middle">T = t √(2g / a)</text>')
     out.append(f'<text x="{LEFT - 40}" y="{TOP - 14}">front / a</text>')
     for number, ((title, rows), colour) in enumerate(zip(curves, COLOURS)):
-        path = " ".join(f"{x(t):.1f},{y(ours):.1f}" for t, _, ours in rows)
+        path = " ".join(f"{x(t):.1f},{y(ours):.1f}" for t, _, ours, _ in rows)
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         out += [f'<circle cx="{x(t):.1f}" cy="{y(measured):.1f}" r="3.5" fill="none" stroke="{colour}" stroke-width="1.5"/>'
-                for t, measured, _ in rows]
+                for t, measured, _, _ in rows]
         top = TOP + 12 + 20 * number
         out.append(f'<circle cx="{LEFT + 18}" cy="{top - 4}" r="3.5" fill="none" stroke="{colour}" stroke-width="1.5"/>'
                    f'<line x1="{LEFT + 28}" y1="{top - 4}" x2="{LEFT + 52}" y2="{top - 4}" stroke="{colour}" stroke-width="2"/>'
                    f'<text x="{LEFT + 60}" y="{top}">{title.replace("&", "&amp;")}: measured, Aegir</text>')
+    # One theory for both.
+    rows = sorted({(t, ideal) for _, rows in curves for t, _, _, ideal in rows})
+    path = " ".join(f"{x(t):.1f},{y(ideal):.1f}" for t, ideal in rows)
+    top = TOP + 12 + 20 * len(curves)
+    out.append(f'<polyline points="{path}" fill="none" stroke="#333" stroke-width="1.5" stroke-dasharray="5 4"/>'
+               f'<line x1="{LEFT + 12}" y1="{top - 4}" x2="{LEFT + 52}" y2="{top - 4}" stroke="#333" stroke-width="1.5" '
+               f'stroke-dasharray="5 4"/><text x="{LEFT + 60}" y="{top}">ideal liquid, boundary elements</text>')
     print("\n".join(out + ["</svg>"]))
 
 

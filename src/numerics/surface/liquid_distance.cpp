@@ -398,7 +398,7 @@ float LiquidDistance::distance_at(int b, const Vec3i& cell, const SurfacePlane& 
     seen = mean.around(cell.z);
   }
   seen.weight *= 8 / per_cell_, seen.moment *= 8 / per_cell_;
-  const BesideSolid here = beside_solid(sheet ? one_side : near.nodes, cell, plane, seen);
+  const BesideSolid here = beside_solid(sheet ? one_side : near.nodes, cell, plane, seen, channels_.grains);
   if (channels_.crowding)
     crowding(b)[cell_offset(cell.x, cell.y, cell.z)] = here.expected > 0 ? seen.weight / here.expected : 0.0f;
   return here.distance;

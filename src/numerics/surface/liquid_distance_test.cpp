@@ -225,8 +225,8 @@ TEST(LiquidDistance, single_particles_and_sheets_are_liquid) {
 }
 
 TEST(LiquidDistance, a_level_surface_stays_level_up_to_tilted_walls) {
-  for (const double about_x : {0.0, 20.0})
-    for (const double level : {0.0, 0.23, 0.5, 0.81}) {
+  for (const double about_x : {0.0, 7.0, 20.0})
+    for (const double level : {0.0, 0.1, 0.18, 0.23, 0.3, 0.36, 0.42, 0.5, 0.57, 0.64, 0.72, 0.81, 0.87, 0.94}) {
       const Tank tank{20 * M_PI / 180, about_x * M_PI / 180};
       Liquid liquid;
       liquid.fill(lattice({{-24, level - 24, -24}, {24, level, 24}}, 2, 0,
@@ -253,8 +253,8 @@ TEST(LiquidDistance, a_level_surface_stays_level_up_to_tilted_walls) {
           "tank, 20 and %.0f deg, level %.2f: worst %.4f at %.1f %.1f %.1f (solid %.2f), in edges %.4f, %d cells, dry "
           "%d\n",
           about_x, level, e.worst, at.x, at.y, at.z, tank.distance(at), in_edges, e.cells, dry);
-      EXPECT_LT(e.worst, 0.12);  // where a whole row of particles lies at the very edge of a wall
-      EXPECT_LT(in_edges, 0.3);  // between nodes, distances in an edge of two walls are not known
+      EXPECT_LT(e.worst, 0.02);
+      EXPECT_LT(in_edges, 0.05);
       EXPECT_EQ(dry, 0);
     }
 }

@@ -1,9 +1,12 @@
 #include "numerics/surface/wall_offset.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "numerics/surface/offset_table.h"
+#include "numerics/surface/solid_pieces.h"
 
 namespace aegir {
 namespace {
@@ -12,7 +15,7 @@ constexpr float step = 0.5f;                            // between regular parti
 constexpr float support = 1.5f;                         // of the weights
 constexpr float far = 1.2f;                             // planes farther away tell nothing
 constexpr float farthest = 0.5f;                        // that a plane is moved
-constexpr float most_unknown = 0.06f;                   // of where the plane is
+constexpr float most_unknown = 0.06f;                   // of where the plane of grains is
 constexpr float edge = 0.1f;                            // over which a solid begins
 constexpr float doubt = 0.15f;                          // particles nearer to a solid may have been moved out of it
 constexpr float least_filled = 0.4f;                    // of the regular particles that must be there
@@ -26,25 +29,57 @@ float spline(float d) {
 /// Regular particles around a cell's centre, below a plane of a given direction and outside solids.
 class RegularParticles {
  public:
-  RegularParticles(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& normal)
-      : normal_(normal), axis_(0) {
+  RegularParticles(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& normal, bool edges)
+      : solids_(nodes, cell, edges), normal_(normal), axis_(0) {
     for (int a = 1; a < 3; ++a)
       if (std::abs(normal[a]) > std::abs(normal[axis_])) axis_ = a;
-    for (int x = 0; x < 4; ++x)
-      for (int y = 0; y < 4; ++y)
-        for (int z = 0; z < 4; ++z) nodes_[x][y][z] = nodes(cell.x + x - 1, cell.y + y - 1, cell.z + z - 1);
-    find_roughness();
   }
 
   struct Sums {
     float weight = 0, moment = 0;
-    float doubtful = 0;  // weight of particles at the solid's edge: they may be there or not
     float mean() const { return moment / weight; }
   };
 
+  /// How the mean depends on where particles beside the solid begin: they are sorted by their distance from it, into
+  /// slices of what is in doubt.
+  class Edges {
+   public:
+    explicit Edges(float reach) : reach_(reach) {}
+    void add(float d, float weight, float height) {
+      const float slice = std::ceil((reach_ - d) * (0.5f * slices / reach_));  // 0: certainly outside the solid
+      if (slice > slices) return;
+      Sums& sum = sums_[static_cast<std::size_t>(std::max(slice, 0.0f))];
+      sum.weight += weight, sum.moment += weight * height;
+    }
+    /// Least and greatest mean, that of a solid at its place among them.
+    std::pair<float, float> means(float mean) const {
+      std::pair<float, float> range{mean, mean};
+      Sums sum;
+      for (const Sums& slice : sums_) {
+        sum.weight += slice.weight, sum.moment += slice.moment;
+        if (sum.weight < 0.005f) continue;
+        range.first = std::min(range.first, sum.mean()), range.second = std::max(range.second, sum.mean());
+      }
+      return range;
+    }
+
+    /// Weight of those that may be there or not.
+    float doubtful() const {
+      float sum = 0;
+      for (std::size_t i = 1; i < sums_.size(); ++i) sum += sums_[i].weight;
+      return sum;
+    }
+
+   private:
+    static constexpr int slices = 8;
+    float reach_;
+    std::array<Sums, slices + 1> sums_{};
+  };
+  Edges edges() const { return Edges(doubt + 0.5f * solids_.roughness()); }
+
   /// Sums of w and w x·n for a plane at the distance s from the centre. At most 36 columns of 6 particles, 40
   /// operations each.
-  Sums below(float s) const {
+  Sums below(float s, Edges* edges = nullptr) const {
     const int b = (axis_ + 1) % 3, c = (axis_ + 2) % 3;
     const float down = normal_[axis_] > 0 ? -1.0f : 1.0f;
     Sums sum;
@@ -60,63 +95,32 @@ class RegularParticles {
         for (; t * down < support; t += down * step) {
           if (t * down <= -support) continue;
           x[axis_] = t;
-          const float all = across * spline(t), d = solid_distance(x),
+          const float all = across * spline(t), d = solids_.distance(x),
                       w = all * std::clamp(0.5f + d / edge, 0.0f, 1.0f);
-          sum.weight += w, sum.moment += w * (beside + normal_[axis_] * t);
-          sum.doubtful += std::abs(d) < doubt + 0.5f * roughness_ ? all : 0.0f;
+          const float height = beside + normal_[axis_] * t;
+          sum.weight += w, sum.moment += w * height;
+          if (edges) edges->add(d, all, height);
         }
       }
     return sum;
   }
 
  private:
-  /// The greatest difference of the distances from their linear fit.
-  void find_roughness() {
-    const auto each = [&](auto&& fn) {
-      for (int x = 0; x < 4; ++x)
-        for (int y = 0; y < 4; ++y)
-          for (int z = 0; z < 4; ++z) {
-            const Vec3f at(static_cast<float>(x) - 1.5f, static_cast<float>(y) - 1.5f, static_cast<float>(z) - 1.5f);
-            fn(at, nodes_[x][y][z]);
-          }
-    };
-    float mean = 0;
-    Vec3f slope;
-    each([&](const Vec3f& at, float d) { mean += d / 64, slope += at * (d / 80); });
-    each([&](const Vec3f& at, float d) { roughness_ = std::max(roughness_, std::abs(d - mean - dot(slope, at))); });
-  }
-
-  float solid_distance(const Vec3f& x) const {
-    int i[3];
-    float f[3];
-    for (int a = 0; a < 3; ++a) {
-      const float at = x[a] + 1.5f;  // from the lowest node
-      i[a] = std::min(static_cast<int>(at), 2), f[a] = at - static_cast<float>(i[a]);
-    }
-    const auto along = [&](int p, int q) {
-      const float* row = nodes_[i[0] + p][i[1] + q] + i[2];
-      return row[0] + f[2] * (row[1] - row[0]);
-    };
-    const float low = along(0, 0) + f[1] * (along(0, 1) - along(0, 0)),
-                high = along(1, 0) + f[1] * (along(1, 1) - along(1, 0));
-    return low + f[0] * (high - low);
-  }
-
+  SolidPieces solids_;
   Vec3f normal_;
   int axis_;
-  float nodes_[4][4][4];
-  float roughness_ = 0;
 };
 
 }  // namespace
 
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
-                         const MeanOffset::Sums& seen) {
+                         const MeanOffset::Sums& seen, bool grains) {
   const float steepness = length(plane.slope), first = plane.distance / steepness;
   if (std::abs(first) > far) return {plane.distance};
   const Vec3f normal = plane.slope * (1 / steepness);
-  const RegularParticles particles(nodes, cell, normal);
-  const auto here = particles.below(first);
+  const RegularParticles particles(nodes, cell, normal, !grains);
+  auto edges = particles.edges();
+  const auto here = particles.below(first, &edges);
   const float share = here.weight / (8 * OffsetTable::get().weight(first, 1.0f));  // of the weights that is open
   if (share < least_open || seen.weight < least_filled * here.weight) return {plane.distance};
   // One step of Newton's method: the mean falls as the plane moves away.
@@ -124,8 +128,11 @@ BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, c
   const auto above = particles.below(first + probe), under = particles.below(first - probe);
   if (above.weight < 0.005f) return {plane.distance, here.weight};
   const float slope = std::min((above.mean() - under.mean()) / (2 * probe), -0.25f);
-  const float wanted = dot(seen.moment, normal) / seen.weight, move = (wanted - here.mean()) / slope;
-  const float unknown = std::min(most_unknown, -0.2f * here.doubtful / (here.weight * slope));
+  const float wanted = dot(seen.moment, normal) / seen.weight;
+  const auto [least, greatest] = edges.means(here.mean());
+  const float move = (wanted - here.mean()) / slope, rest = (wanted - std::clamp(wanted, least, greatest)) / slope;
+  const float unknown =
+      grains ? std::min(most_unknown, -0.2f * edges.doubtful() / (here.weight * slope)) : std::abs(move - rest);
   const float moved = std::copysign(std::clamp(std::abs(move) - unknown, 0.0f, farthest), move);
   const float certain = std::clamp((far - std::abs(first)) * 2.5f, 0.0f, 1.0f) *
                         std::clamp((share - least_open) / (enough_open - least_open), 0.0f, 1.0f);

@@ -6,8 +6,9 @@
 // A plane continued from free cells does not know what the particles beside the solid do: nothing would hold them, and
 // they would sink there while the level rises elsewhere. Here the plane keeps its direction n and is moved to the
 // distance s at which regular particles, below it and outside the solid, have the mean offset along n that is seen,
-// m(s) = Σ w (x·n) / Σ w. Differences of up to 0.06 cells are left where regular particles would lie at the very
-// edge of the solid: whether they are there decides as much.
+// m(s) = Σ w (x·n) / Σ w. Whether those at the very edge of the solid are there decides as much as where the plane is,
+// and nobody knows: the plane stays where it is if the mean that is seen is that of regular particles down to any
+// distance from the solid within a seventh of a cell, and is moved by what is left otherwise.
 #pragma once
 
 #include "domain/volume/tile.h"
@@ -28,8 +29,9 @@ struct BesideSolid {
 };
 
 /// `nodes`: distances to solids around the bucket; `seen`: sums over the particles around the cell's centre, eight of
-/// which fill a cell.
+/// which fill a cell; `grains`: of sand, whose surface follows its particles closer, to 0.06 cells, and slips
+/// otherwise.
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
-                         const MeanOffset::Sums& seen);
+                         const MeanOffset::Sums& seen, bool grains = false);
 
 }  // namespace aegir

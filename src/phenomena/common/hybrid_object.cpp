@@ -209,7 +209,7 @@ Status HybridObject::update_surface(StepContext& c) {
   liquid_distance(
       c.exec, particles_, grid_,
       {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr,
-       has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell()},
+       has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell(), holds},
       &memory_);
   if (uneven)  // their numbers tell nothing
     for_each_bucket(

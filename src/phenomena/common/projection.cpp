@@ -42,13 +42,13 @@ bool farther_air(const Tile& phi, int i, int j, int k) {
   return phi(i, j, k) >= 0 && !first_air(phi, i, j, k);
 }
 
-/// Whether a bucket and the layer of cells around it are all liquid or all air.
+/// Whether a bucket and the layers of cells around it are all liquid or all air.
 template <class Tile>
-bool all_alike(const Tile& phi) {
+bool all_alike(const Tile& phi, int layers) {
   bool wet = false, dry = false;
-  for (int i = -1; i <= bucket_size; ++i)
-    for (int j = -1; j <= bucket_size; ++j)
-      for (int k = -1; k <= bucket_size; ++k) wet |= phi(i, j, k) < 0, dry |= phi(i, j, k) >= 0;
+  for (int i = -layers; i < bucket_size + layers; ++i)
+    for (int j = -layers; j < bucket_size + layers; ++j)
+      for (int k = -layers; k < bucket_size + layers; ++k) wet |= phi(i, j, k) < 0, dry |= phi(i, j, k) >= 0;
   return !(wet && dry);
 }
 
@@ -92,7 +92,7 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
       exec, "air surplus", volume.topology(),
       [](const Bucket&, auto& u, auto& area, auto& solid, auto& room, auto& phi, auto& surplus) {
         std::fill_n(surplus.values, bucket_cells, 0.0f);
-        if (all_alike(phi)) return;
+        if (all_alike(phi, 1)) return;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
             bool any = false;
@@ -131,7 +131,7 @@ void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) 
   for_each_bucket(
       exec, "close air", volume.topology(),
       [](const Bucket&, auto& u, auto& area, auto& phi, auto& surplus) {
-        if (all_alike(phi)) return;
+        if (all_alike(phi, 2)) return;  // the first air may lie in the bucket beside
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j)
             for (int k = 0; k < bucket_size; ++k)
