@@ -245,6 +245,7 @@ std::vector<std::vector<WallContact>> wall_contacts(Exec& exec, DiscreteVolume& 
       const double mu = solids.friction(b, static_cast<int>(c));
       if (!(mu > 0)) return;
       const Vec3f n = wall.gradient / slope;
+      if (settings.along_grid && across_grid(wall.gradient)) return;
       const Vec3i cell(static_cast<int>(c >> 6), static_cast<int>(c >> 3 & 7), static_cast<int>(c & 7));
       const double bound = mu * pressing(w, axis, place, cell, wall, n, per_pressure);
       if (!(bound > 0)) return;

@@ -8,6 +8,9 @@
 // also reads pressure with Halo<2>. Both write velocity. Buckets that no solid touches cost nothing.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "numerics/solids/solid_grid.h"
 
 namespace aegir {
@@ -41,9 +44,10 @@ struct FrictionChannels {
   const CellChannel<Vec3f>*normal_stress = nullptr, *shear_stress = nullptr;
 };
 struct FrictionSettings {
-  double dt = 0;          ///< s
-  double density = 1000;  ///< kg/m³
-  Vec3d weight{};         ///< with a surface: what a cell adds to the pressure below it, as a force, Pa
+  double dt = 0;            ///< s
+  double density = 1000;    ///< kg/m³
+  Vec3d weight{};           ///< with a surface: what a cell adds to the pressure below it, as a force, Pa
+  bool along_grid = false;  ///< leaves out surfaces across the grid: their faces cannot rub one by one
   std::span<const std::uint8_t> rubs = {};  ///< solids by their number, walls last, that have friction; all if empty
 };
 
@@ -54,6 +58,14 @@ struct FrictionSettings {
 inline double friction_reach(double d) {
   if (d < 0) return 0.5 * (1 + d) * (1 + d);
   return d <= 0.5 + 1e-5 ? d + 0.5 : 1 - 0.5 * (1 - d) * (1 - d);
+}
+
+/// Whether the gradient of the distance is that of one surface that lies across the grid, nearly flat: not in edges and
+/// corners.
+inline bool across_grid(const Vec3f& gradient) {
+  const float slope = length(gradient);
+  const float most = std::max({std::abs(gradient.x), std::abs(gradient.y), std::abs(gradient.z)});
+  return std::abs(slope - 1) < 0.02f && most < 0.999f * slope;
 }
 
 /// One face that friction acts on: the layer of faces along a solid.

@@ -77,17 +77,17 @@ void apply(Exec& exec, const char* label, DiscreteVolume& volume, std::span<cons
            float sign, const FaceChannel<float>& from, const FaceChannel<float>& to) {
   for_buckets(
       exec, label, volume.topology(), buckets,
-      [sign](const Bucket&, auto& s, auto& t, auto& e, auto& ease_of, auto& w, auto& u_from, auto& u) {
+      [sign](const Bucket&, auto& s, auto& t, auto& e, auto& ease_of, auto& w, auto& gripped, auto& u_from, auto& u) {
         for (std::size_t a = 0; a < 3; ++a)
           for (int i = 0; i < bucket_size; ++i)
             for (int j = 0; j < bucket_size; ++j)
               u[a].set_line(i, j,
                             u_from[a].line(i, j) +
                                 sign * (ease_of[a].line(i, j) * divergence(s, t, e, static_cast<int>(a), i, j) +
-                                        w[a].line(i, j)));
+                                        (w[a].line(i, j) + gripped[a].line(i, j))));
       },
       volume.read<Halo<1>>(by.normal), volume.read<Halo<1>>(by.shear), volume.read<Halo<1>>(edge), volume.read(ease),
-      volume.read(by.wall), volume.read(from), volume.write(to));
+      volume.read(by.wall), volume.read(grip_face), volume.read(from), volume.write(to));
 }
 
 /// The impulse at a face of contact: its own component, and of the others the mean of those faces around that are in
@@ -375,16 +375,17 @@ void scale_stress(Exec& exec, DiscreteVolume& volume, std::span<const int> bucke
   for (const int b : buckets) active[static_cast<std::size_t>(b)] = 1;
   for_each_bucket(
       exec, "sand.scale", volume.topology(),
-      [&](const Bucket& bucket, auto& s, auto& t, auto& w) {
+      [&](const Bucket& bucket, auto& s, auto& t, auto& w, auto& gripped) {
         const float by = active[static_cast<std::size_t>(bucket.index)] ? f : 0.0f;
         if (by == 1) return;
         for (std::size_t a = 0; a < 3; ++a)
-          for (int c = 0; c < bucket_cells; ++c) s[a][c] *= by, t[a][c] *= by, w[a][c] *= by;
+          for (int c = 0; c < bucket_cells; ++c) s[a][c] *= by, t[a][c] *= by, w[a][c] *= by, gripped[a][c] *= by;
       },
-      volume.write(stress), volume.write(shear), volume.write(wall));
+      volume.write(stress), volume.write(shear), volume.write(wall), volume.write(grip));
 }
 
 void apply_kept(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::span<const int> buckets) {
+  spread_grip(exec, volume, in, buckets);
   apply(exec, "sand.kept", volume, buckets, kept_stress, 1, in.velocity, in.velocity);
 }
 
@@ -404,6 +405,8 @@ void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::sp
   contacts.slip.resize(contacts.faces.size());
   start(exec, volume, buckets);
   forget_old_contacts(exec, volume, contacts);
+  start_contacts(exec, volume, contacts.across);
+  spread_grip(exec, volume, in, buckets);
   float t = 1;
   for (int n = 0; n < how.sweeps; ++n) {
     apply(exec, "sand.apply", volume, buckets, ahead_stress, 1, base, in.velocity);
@@ -412,6 +415,7 @@ void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::sp
     t = next;
     sweep_cells(exec, volume, buckets, in.velocity, how, momentum);
     sweep_walls(exec, volume, in.velocity, contacts, how.wall_step, momentum);
+    sweep_contacts(exec, volume, in, contacts.across, how.wall_step, momentum);
   }
   apply(exec, "sand.apply", volume, buckets, ahead_stress, 1, base, in.velocity);
 }
@@ -442,14 +446,15 @@ double never_gain(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, 
   const auto f = static_cast<float>(best);
   for_buckets(
       exec, "sand.less", volume.topology(), buckets,
-      [f](const Bucket&, auto& from, auto& u, auto& s, auto& t, auto& w) {
+      [f](const Bucket&, auto& from, auto& u, auto& s, auto& t, auto& w, auto& gripped) {
         for (std::size_t a = 0; a < 3; ++a)
           for (int c = 0; c < bucket_cells; ++c) {
             u[a][c] = from[a][c] + f * (u[a][c] - from[a][c]);
-            s[a][c] *= f, t[a][c] *= f, w[a][c] *= f;
+            s[a][c] *= f, t[a][c] *= f, w[a][c] *= f, gripped[a][c] *= f;
           }
       },
-      volume.read(base), volume.write(in.velocity), volume.write(stress), volume.write(shear), volume.write(wall));
+      volume.read(base), volume.write(in.velocity), volume.write(stress), volume.write(shear), volume.write(wall),
+      volume.write(grip));
   return best * along + 0.5 * best * best * square;
 }
 

@@ -12,13 +12,14 @@
 // edges, so the projection is exact and momentum, linear and angular, is kept by construction.
 //
 // At solids the impulse T on the layer of faces along them obeys Coulomb's law, |T| ≤ μ p, and is found by the same
-// steps.
+// steps; at solids across the grid it belongs to cells (contacts.h).
 #pragma once
 
 #include "base/function_ref.h"
 #include "domain/exec.h"
 #include "domain/volume/discrete_volume.h"
 #include "numerics/solids/wall_velocity.h"
+#include "phenomena/sand/contacts.h"
 
 namespace aegir::sand {
 
@@ -63,6 +64,7 @@ struct Contacts {
   std::span<const int> buckets;
   std::vector<std::vector<WallContact>> faces;
   std::vector<std::vector<std::uint8_t>> slip = {};  ///< as the last sweep left them: whether friction is at its bound
+  CellContacts across = {};                          ///< with solids across the grid
 };
 
 /// How stress is sought.

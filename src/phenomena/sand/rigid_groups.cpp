@@ -151,12 +151,16 @@ class Groups {
 
   const Vec3d& centre(std::size_t group) const { return centre_[group]; }
 
+  /// Group of a cell, or -1.
+  std::int32_t of_cell(int b, int c) const {
+    return sets_[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)];
+  }
   /// Group of one of the two cells beside a lower face, or -1.
   std::int32_t of_face(int b, int c, int axis) const {
-    const std::int32_t here = sets_[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(c)];
+    const std::int32_t here = of_cell(b, c);
     return here >= 0 ? here : below(t_, sets_, b, c, axis);
   }
-  /// From the group's centre to the centre of a face.
+  /// From the group's centre to the centre of a face, or of the cell where the axis is -1.
   Vec3d radius(std::int32_t group, int b, int c, int axis) const {
     return place(t_, b, c, axis) - centre_[static_cast<std::size_t>(group)];
   }
@@ -194,6 +198,26 @@ void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups
     Vec3d along = normal * -normal[c.axis];
     along[c.axis] += 1;
     add(s, row_of(along, r), weight, c.wall);
+  }
+}
+
+/// The same of solids across the grid.
+void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups& groups, int b,
+                  std::span<const CellContact> cells, double weight) {
+  for (const CellContact& c : cells) {
+    const std::int32_t g = groups.of_cell(b, c.cell);
+    if (g < 0) continue;
+    const Vec3d r = groups.radius(g, b, c.cell, -1);
+    Sums& s = entry(list, g);
+    if (c.slips) {
+      add(s, row_of(Vec3d(c.normal), r), weight, dot(c.normal, c.solid));
+      continue;
+    }
+    for (int a = 0; a < 3; ++a) {
+      Vec3d axis;
+      axis[a] = 1;
+      add(s, row_of(axis, r), weight, c.solid[a]);
+    }
   }
 }
 
@@ -261,6 +285,8 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
     if (const int n = list_of[static_cast<std::size_t>(b)]; n >= 0 && !contacts.faces.empty())
       add_contacts(list, where, b, contacts.faces[static_cast<std::size_t>(n)],
                    contacts.slip[static_cast<std::size_t>(n)], hold * cell_mass);
+    if (const int n = list_of[static_cast<std::size_t>(b)]; n >= 0 && contacts.across.any)
+      add_contacts(list, where, b, contacts.across.cells[static_cast<std::size_t>(n)], hold * cell_mass);
   });
 
   std::vector<Row6> motion(count);

@@ -49,8 +49,10 @@ class SandOperator final : public Operator {
       object.holds |= p->attribute() || p->animated() || p->constant() > 0;
     DiscreteVolume& g = object.grid();
     g.declare(grid::pressure);
-    for (const auto& c : {sand::stress, sand::shear, sand::stress_ahead, sand::shear_ahead, sand::span}) g.declare(c);
-    for (const auto& c : {sand::wall, sand::wall_ahead, sand::base, sand::ease, sand::edge}) g.declare(c);
+    for (const auto& c : {sand::stress, sand::shear, sand::stress_ahead, sand::shear_ahead, sand::span, sand::grip})
+      g.declare(c);
+    for (const auto& c : {sand::wall, sand::wall_ahead, sand::grip_face, sand::base, sand::ease, sand::edge})
+      g.declare(c);
     g.declare(sand::yield);
     g.declare(sand::pace);
     if (from_particles(s_.friction_angle, object)) g.declare(cell_angle.mean), g.declare(cell_angle.value);
@@ -64,8 +66,8 @@ class SandOperator final : public Operator {
   void plan(TaskList& tasks) override {
     const std::string& o = object_.path();
     std::vector<ChannelAccess> own;
-    for (const char* name :
-         {"sand_stress", "sand_shear", "sand_wall", "sand_ease", "sand_edge", "sand_span", "sand_pace"})
+    for (const char* name : {"sand_stress", "sand_shear", "sand_wall", "sand_grip", "sand_grip_face", "sand_ease",
+                             "sand_edge", "sand_span", "sand_pace"})
       own.push_back(reads(o, name, 1)), own.push_back(writes(o, name));
     const auto with = [&own](std::initializer_list<ChannelAccess> more) {
       std::vector<ChannelAccess> all = own;
@@ -138,9 +140,11 @@ class SandOperator final : public Operator {
                             wall_contacts(c.exec, g, object_.solids(),
                                           {grid::velocity, object_.solid_channels(), grid::pressure,
                                            &grid::surface_distance, &sand::stress, &sand::shear},
-                                          {.dt = h, .density = 1, .weight = gained})};
-    object_.forgets_air = strong_ || std::any_of(contacts.faces.begin(), contacts.faces.end(),
-                                                 [](const auto& list) { return !list.empty(); });
+                                          {.dt = h, .density = 1, .weight = gained, .along_grid = true})};
+    contacts.across = sand::find_contacts(c.exec, g, object_.solids(), in, gained);
+    object_.forgets_air =
+        strong_ || contacts.across.any ||
+        std::any_of(contacts.faces.begin(), contacts.faces.end(), [](const auto& list) { return !list.empty(); });
     object_.forgets_air = c.exec.comm.max(object_.forgets_air ? 1.0 : 0.0) > 0;
     const bool zhu = s_.model == SandModel::zhu;
     sand::sweep(

@@ -11,12 +11,16 @@ inline constexpr CellChannel<Vec3f> stress{"sand_stress", unit::metre_per_second
 inline constexpr CellChannel<Vec3f> shear{"sand_shear", unit::metre_per_second, {}, Keep::between_steps};
 /// Velocity that friction at solids gives to faces.
 inline constexpr FaceChannel<float> wall{"sand_wall", unit::metre_per_second, 0.0f, Keep::between_steps};
+/// Velocity that friction at solids across the grid, in a cell, gives to the cell's open faces along each axis.
+inline constexpr CellChannel<Vec3f> grip{"sand_grip", unit::metre_per_second, {}, Keep::between_steps};
 
 /// The same, carried on by the sweeps' momentum.
 inline constexpr CellChannel<Vec3f> stress_ahead{"sand_stress_ahead", unit::metre_per_second};
 inline constexpr CellChannel<Vec3f> shear_ahead{"sand_shear_ahead", unit::metre_per_second};
 inline constexpr FaceChannel<float> wall_ahead{"sand_wall_ahead", unit::metre_per_second};
 
+/// Velocity that a face gets from the grip of the cells beside it.
+inline constexpr FaceChannel<float> grip_face{"sand_grip_face", unit::metre_per_second};
 /// Velocity without friction.
 inline constexpr FaceChannel<float> base{"sand_base", unit::metre_per_second};
 /// Cells that belong to a face, inverted; 0 where stress does not act.

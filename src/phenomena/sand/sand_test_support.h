@@ -48,9 +48,9 @@ struct Bed {
     const auto& in = test_inputs;
     volume.declare(in.velocity), volume.declare(in.open_area), volume.declare(in.solid_velocity);
     volume.declare(in.distance), volume.declare(in.pressure), volume.declare(in.solid_distance);
-    for (const auto& c : {stress, shear, stress_ahead, shear_ahead, span, test_strain, test_shear_rate})
+    for (const auto& c : {stress, shear, grip, stress_ahead, shear_ahead, span, test_strain, test_shear_rate})
       volume.declare(c);
-    for (const auto& c : {wall, wall_ahead, base, ease, edge}) volume.declare(c);
+    for (const auto& c : {wall, wall_ahead, grip_face, base, ease, edge}) volume.declare(c);
     volume.declare(yield), volume.declare(pace);
   }
   static std::vector<BucketKey> keys(int half) {
