@@ -182,7 +182,7 @@ class FastThings(support.AegirTest):
     def test_solid_beyond_the_cap(self):
         said, lines = self.run_pool(way=0.3, max=1)
         self.assertEqual(said.count("collider 'ball' moves 6 cells of 'water' per substep"), 1, said)
-        self.assertIn("timeline.substeps.max to 3", said)
+        self.assertIn("timeline.substeps.max to 6", said)
         self.assertEqual(len(lines), 4)
 
     def test_liquid_beyond_the_cap(self):

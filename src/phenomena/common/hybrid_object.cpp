@@ -240,7 +240,8 @@ Status HybridObject::extend_velocity(StepContext& c) {
     forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, 0.4f, solids_.touched());
   }
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
-  if (has_pressure)
+  // What friction holds has no waves that air could slow down, and at its surface stands still or falls.
+  if (has_pressure && !holds)
     close_air(c.exec, grid_,
               {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, cell_room,
                grid::surface_distance, grid::divergence, grid::pressure});
