@@ -202,6 +202,13 @@ TEST(MeshSequence, FilesAreJoinedByStraightLinesAndHeld) {
       EXPECT_TRUE((*sequence)->positions((frame - 1001) / 24, p));
       return p[0].y;
     };
+    const auto fastest = [&](double first, double last) {
+      return (*sequence)->fastest((first - 1001) / 24, (last - 1001) / 24);
+    };
+    EXPECT_NEAR(fastest(1002.5, 1003.5), 2 * 5 * 24, 1e-4);  // the second vertex, from 2 · 4 to 2 · 9 in a frame
+    EXPECT_NEAR(fastest(1001, 1002), 2 * 24, 1e-4);
+    EXPECT_EQ(fastest(1000, 1001), 0) << "it rests before the first sample";
+    EXPECT_EQ(fastest(1004, 1010), 0) << "and after the last";
     EXPECT_NEAR(at(1001), 0, 1e-9);
     EXPECT_NEAR(at(1002.5), 2.5, 1e-6);
     EXPECT_NEAR(at(1003.75), 7.75, 1e-6);

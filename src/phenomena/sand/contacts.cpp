@@ -131,9 +131,8 @@ CellContacts find_contacts(Exec& exec, DiscreteVolume& volume, const SolidGrid& 
         if (views.nodes(c >> 6, c >> 3 & 7, c & 7) < far_off) add_cell(views, solids, b, c, contacts.cells[n]);
     }
   });
-  contacts.any =
-      std::any_of(contacts.cells.begin(), contacts.cells.end(), [](const auto& list) { return !list.empty(); });
-  contacts.any = exec.comm.max(contacts.any ? 1.0 : 0.0) > 0;
+  contacts.any = exec.comm.any(
+      std::any_of(contacts.cells.begin(), contacts.cells.end(), [](const auto& list) { return !list.empty(); }));
   exec.profile.kernel("sand.contacts", watch.seconds(), 0);
   return contacts;
 }
