@@ -65,7 +65,7 @@ void check_balance(Exec& outer) {
       ++cuts;
     }
     const std::int64_t mine = work(exec, p);
-    balance.worked(1e-6 * static_cast<double>(mine));
+    balance.worked(Work::particles, 1e-6 * static_cast<double>(mine));
     last = static_cast<double>(comm.max(mine)) * comm.size() / static_cast<double>(comm.sum(mine));
   }
   const auto values = p.read(result);

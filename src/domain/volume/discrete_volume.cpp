@@ -77,12 +77,13 @@ void DiscreteVolume::adopt(std::shared_ptr<const Topology> next) {
 
 void DiscreteVolume::adopt(Comm& comm, std::shared_ptr<const Topology> next) {
   // Kept buckets whose place now belongs to another rank: their key, then their planes, channel by channel.
+  const bool cut_anew = comm.size() > 1 && !(next->partition() == topology_->partition());
   std::vector<Message> outgoing;
   std::size_t record = sizeof(BucketKey);
   for (const GridStore& store : channels_)
     if (store.info.keep == Keep::between_steps) record += store.bucket_bytes() * store.planes.size();
   std::vector<Bytes> away(static_cast<std::size_t>(comm.size()));
-  if (comm.size() > 1 && record > sizeof(BucketKey) && !(next->partition() == topology_->partition()))
+  if (cut_anew && record > sizeof(BucketKey))
     for (int b = 0; b < topology_->local_count(); ++b) {
       const int owner = next->partition().owner(topology_->curve(b));
       if (owner == comm.rank()) continue;
@@ -103,7 +104,7 @@ void DiscreteVolume::adopt(Comm& comm, std::shared_ptr<const Topology> next) {
   if (next != topology_)
     for (GridStore& store : channels_) relayout(store, *next);
   topology_ = std::move(next);
-  if (comm.size() == 1) return;
+  if (!cut_anew) return;
   for (const Message& m : comm.exchange(std::move(outgoing)))
     for (std::size_t at = 0; at < m.bytes.size(); at += record) {
       BucketKey key;

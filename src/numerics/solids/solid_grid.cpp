@@ -231,7 +231,7 @@ void SolidGrid::update(Exec& exec, DiscreteVolume& volume, std::span<const Solid
     }
   });
   for (ListedSolid& s : list_) s.band = nullptr;
-  const bool any = exec.comm.any(new_topology || !work.empty());
+  const bool any = new_topology || exec.comm.any(!work.empty());  // topologies change on all ranks at once
   if (any) {
     volume.write(channels.distance).prepare(exec);
     volume.write(channels.area).prepare(exec);

@@ -10,7 +10,6 @@
 
 #include "domain/for_each_bucket.h"
 #include "domain/transport/overlap.h"
-#include "numerics/surface/cell_counts.h"
 #include "numerics/surface/cells_around.h"
 #include "numerics/surface/mean_offset.h"
 #include "numerics/surface/near_solids.h"
@@ -24,7 +23,6 @@ using Line = Row<float>;
 
 constexpr float deep = -OffsetTable::reach;
 constexpr float free_distance = 1.42f;  // of a solid that cuts less than half a percent of the weights
-constexpr float solid_reach = 2.5f;     // nodes nearer to a solid than this may belong to a cell that is not free
 
 /// Means of eight nodes: the distances of the centres of the cells (i, j, first) … (i, j, first + 7) to the nearest
 /// solid.
@@ -46,8 +44,8 @@ struct Surroundings {
 
 class LiquidDistance {
  public:
-  LiquidDistance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const LiquidDistanceChannels& channels,
-                 BufferPool* pool)
+  LiquidDistance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const SurfaceCensus& census,
+                 const LiquidDistanceChannels& channels, BufferPool* pool)
       : exec_(exec),
         particles_(particles),
         volume_(volume),
@@ -55,9 +53,12 @@ class LiquidDistance {
         channels_(channels),
         outside_(channels.distance.background),
         per_cell_(static_cast<float>(channels.particles_per_cell)),
-        counts_(exec, particles, pool),
+        census_(census),
+        counts_(census.counts()),
+        any_solid_(census.any_solid()),
         buckets_(static_cast<std::size_t>(topology_.total_count())) {
-    find_solids();
+    surface_.assign(buckets_, 0);
+    std::fill(surface_.begin() + topology_.local_count(), surface_.end(), std::uint8_t{1});  // nothing is known of them
     raw_ = PooledBuffer(buckets_ * bucket_bytes, pool);
     if (any_solid_) free_ = PooledBuffer(buckets_ * bucket_bytes, pool);
     if (any_solid_) filling_ = PooledBuffer(buckets_ * bucket_bytes, pool);
@@ -87,9 +88,8 @@ class LiquidDistance {
   }
   /// Whether sheets may be in the bucket or beside it; anywhere, if nobody tells where.
   bool sheets_around(int b) const { return channels_.open_area && (!channels_.sheets || channels_.sheets->around(b)); }
-  bool solid_near(int b) const { return any_solid_ && solid_[static_cast<std::size_t>(b)]; }
+  bool solid_near(int b) const { return census_.solid_near(b); }
 
-  void find_solids();
   void evaluate();
   bool particles_near(int b) const;
   void classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes, Around& around);
@@ -114,11 +114,11 @@ class LiquidDistance {
   const Topology& topology_;
   const LiquidDistanceChannels& channels_;
   const float outside_, per_cell_;
-  CellCounts counts_;
-  std::size_t buckets_;
-  std::vector<std::uint8_t> solid_;    // per bucket: some cells may not be free
+  const SurfaceCensus& census_;
+  const CellCounts& counts_;
+  const bool any_solid_;
+  const std::size_t buckets_;
   std::vector<std::uint8_t> surface_;  // per bucket: some cells are free and near the surface
-  bool any_solid_ = false;
   // Distances as the particles tell them; the same where free and near the surface, not_free elsewhere; and how much of
   // the open space around is filled, in buckets near solids, with a minus where the cell itself is empty.
   PooledBuffer raw_, free_, filling_;
@@ -127,29 +127,6 @@ class LiquidDistance {
 
 /// To be evaluated; stands in the raw distances between classify() and offsets().
 constexpr float wanted = 100.0f;
-
-void LiquidDistance::find_solids() {
-  if (!channels_.solid_distance) return;
-  solid_.assign(buckets_, 0);
-  auto nodes = volume_.read<Halo<2>>(*channels_.solid_distance);
-  nodes.prepare_whole(exec_);
-  const float* plane = std::as_const(volume_).store(channels_.solid_distance->name).plane<float>(0);
-  parallel_for(0, buckets_, 32, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const float* values = plane + b * bucket_cells;
-      Line nearest = load_row(values);
-      for (int c = 8; c < bucket_cells; c += 8) {
-        const Line row = load_row(values + c);
-        nearest = least(nearest, row);
-      }
-      for (int l = 0; l < 8; ++l) solid_[b] |= nearest[l] < solid_reach;
-    }
-  });
-  any_solid_ = std::any_of(solid_.begin(), solid_.end(), [](std::uint8_t s) { return s != 0; });
-  any_solid_ = exec_.comm.any(any_solid_);
-  surface_.assign(buckets_, 0);
-  std::fill(surface_.begin() + topology_.local_count(), surface_.end(), std::uint8_t{1});  // of ghosts nothing is known
-}
 
 bool LiquidDistance::particles_near(int b) const {
   for (const int n : topology_.neighbours(b))
@@ -460,11 +437,14 @@ void LiquidDistance::finish() {
 
 }  // namespace
 
-void liquid_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+void liquid_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const SurfaceCensus& census,
                      const LiquidDistanceChannels& channels, BufferPool* pool) {
   AEGIR_ASSERT(&particles.topology() == &volume.topology(), "the liquid's particles and grid share their topology");
   AEGIR_ASSERT(channels.distance.background > OffsetTable::reach, "outside all buckets there is no liquid");
-  LiquidDistance(exec, particles, volume, channels, pool).run();
+  HaloFlight flight(exec.comm);  // nothing flies unless positions were written since the census
+  particles.update_ghosts(exec, flight, particles.store(particle::position.name), CellCounts::reach);
+  flight.end();
+  LiquidDistance(exec, particles, volume, census, channels, pool).run();
 }
 
 }  // namespace aegir

@@ -1,6 +1,7 @@
 // The distance to the liquid's surface, from its particles.
 //
-//   liquid_distance(exec, particles, volume, {surface_distance, &solid_distance}, &pool);
+//   const SurfaceCensus census(exec, particles, volume, &solid_distance, &pool);
+//   liquid_distance(exec, particles, volume, census, {surface_distance, &solid_distance}, &pool);
 //
 // Around each cell centre the particles have a mean position, weighted by quadratic B-splines of the cell size. In a
 // half space its offset from the centre is a known function of the distance to the surface (offset_table.h), whatever
@@ -22,6 +23,7 @@
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
 #include "numerics/barrier.h"
+#include "numerics/surface/surface_census.h"
 
 namespace aegir {
 
@@ -37,9 +39,9 @@ struct LiquidDistanceChannels {
   bool grains = false;                           ///< as beside_solid() says
 };
 
-/// Writes the distance of every cell. Reads the particles' "P" with a halo of one bucket, right after rebucket().
-/// Collective; same bits for any threads and ranks.
-void liquid_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+/// Writes the distance of every cell. Reads the particles' "P" with a halo of one bucket; the census is of the same
+/// positions. Collective; same bits for any threads and ranks.
+void liquid_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const SurfaceCensus& census,
                      const LiquidDistanceChannels& channels, BufferPool* pool = nullptr);
 
 }  // namespace aegir

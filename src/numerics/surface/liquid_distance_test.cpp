@@ -175,7 +175,8 @@ TEST(LiquidDistance, a_sheet_keeps_its_two_sides_apart) {
                         [&](const Vec3d& p) { return side(p) < -0.05 || (side(p) > 6 && side(p) < 16 && p.y < -4); }));
     liquid.set_solid([&](const Vec3d& x) { return std::abs(side(x)) / std::sqrt(1.04) - 0.05; });
     liquid.set_sheet(side);
-    liquid_distance(liquid.exec, liquid.particles, liquid.volume, {distance, &solid, &area});
+    const SurfaceCensus census(liquid.exec, liquid.particles, liquid.volume, &solid, nullptr);
+    liquid_distance(liquid.exec, liquid.particles, liquid.volume, census, {distance, &solid, &area});
     int wet = 0, dry = 0;
     liquid.each([&](const Vec3d& x, double d) {
       if (std::abs(x.z) > 7 || x.y < -7 || x.x < -16 || side(x) > 3) return;

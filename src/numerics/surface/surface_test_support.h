@@ -62,7 +62,8 @@ struct Liquid {
         volume.overwrite(area));
   }
   void find_distance(bool solids = false, BufferPool* pool = nullptr) {
-    liquid_distance(exec, particles, volume, {distance, solids ? &solid : nullptr}, pool);
+    const SurfaceCensus census(exec, particles, volume, solids ? &solid : nullptr, pool);
+    liquid_distance(exec, particles, volume, census, {distance, solids ? &solid : nullptr}, pool);
   }
   std::vector<float> values() {
     const float* p = volume.store(distance.name).plane<float>(0);

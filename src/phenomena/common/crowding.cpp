@@ -86,22 +86,35 @@ float open_share(const Tile& nodes, int i, int j, int k) {
 
 }  // namespace
 
-void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
-                     const NodeChannel<float>& solid_distance, double particles_per_cell,
-                     const ParticleChannel<float>* mass, double whole) {
-  const auto share = static_cast<float>(1 / particles_per_cell),
-             share_of_mass = static_cast<float>(1 / (particles_per_cell * whole));
-  std::optional<ParticleRead<float>> masses;
-  if (mass) masses.emplace(particles.read(*mass)), masses->prepare(exec);
+void count_particles(Exec& exec, const CellCounts& counts, DiscreteVolume& volume, double particles_per_cell) {
+  const auto share = static_cast<float>(1 / particles_per_cell);
   for_each_bucket(
-      exec, "count particles", volume.topology(),
-      [&](const Bucket& bucket, auto& p, auto& nodes, auto& fill, auto& room) {
+      exec, "fill", volume.topology(),
+      [&](const Bucket& bucket, auto& fill) {
+        const float* count = counts.plane() + static_cast<std::size_t>(bucket.index) * bucket_cells;
+        for (int c = 0; c < bucket_cells; ++c) fill.values[c] = share * count[c];
+      },
+      volume.overwrite(cell_fill));
+}
+
+void count_masses(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const ParticleChannel<float>& mass,
+                  double full) {
+  const auto share = static_cast<float>(1 / full);
+  for_each_bucket(
+      exec, "fill", volume.topology(),
+      [&](const Bucket&, auto& p, auto& own, auto& fill) {
         std::fill_n(fill.values, bucket_cells, 0.0f);
-        ParticleRead<float>::View own;
-        if (masses) masses->load(own, bucket.index);
         for (std::size_t n = 0; n < p.count; ++n)
           fill[cell_offset(static_cast<int>(p.plane[0][n]), static_cast<int>(p.plane[1][n]),
-                           static_cast<int>(p.plane[2][n]))] += masses ? own.get()[n] * share_of_mass : share;
+                           static_cast<int>(p.plane[2][n]))] += own[n] * share;
+      },
+      particles.read(particle::position), particles.read(mass), volume.overwrite(cell_fill));
+}
+
+void measure_room(Exec& exec, DiscreteVolume& volume, const NodeChannel<float>& solid_distance) {
+  for_each_bucket(
+      exec, "room", volume.topology(),
+      [&](const Bucket&, auto& nodes, auto& room) {
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
             Row<float> least = nodes.line(i, j), greatest = least;
@@ -114,8 +127,7 @@ void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volu
               room(i, j, k) = least[k] > -1e-3f ? 1.0f : greatest[k] < 1e-3f ? 0.0f : open_share(nodes, i, j, k);
           }
       },
-      particles.read(particle::position), volume.read<Halo<1>>(solid_distance), volume.write(cell_fill),
-      volume.write(cell_room));
+      volume.read<Halo<1>>(solid_distance), volume.overwrite(cell_room));
 }
 
 namespace {

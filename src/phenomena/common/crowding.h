@@ -18,6 +18,7 @@
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
 #include "numerics/barrier.h"
+#include "numerics/surface/cell_counts.h"
 
 namespace aegir {
 
@@ -26,11 +27,12 @@ inline constexpr CellChannel<float> cell_fill{"cell_fill"};  // particles over t
 inline constexpr CellChannel<float> cell_room{"cell_room"};  // open share of the cell
 inline constexpr CellChannel<float> surface_crowding{"surface_crowding"};  // as liquid_distance() measures it
 
-/// Counts the particles of cells, those of unlike masses by `mass` over `whole`. Reads P, mass and solid_distance (halo
-/// 1); writes cell_fill, cell_room. Particles are sorted.
-void count_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
-                     const NodeChannel<float>& solid_distance, double particles_per_cell,
-                     const ParticleChannel<float>* mass = nullptr, double whole = 1);
+/// Writes cell_fill: particles that were counted, or their masses over that of a full cell (reads P and mass).
+void count_particles(Exec& exec, const CellCounts& counts, DiscreteVolume& volume, double particles_per_cell);
+void count_masses(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const ParticleChannel<float>& mass,
+                  double full);
+/// Writes cell_room; reads solid_distance with halo 1.
+void measure_room(Exec& exec, DiscreteVolume& volume, const NodeChannel<float>& solid_distance);
 
 /// Makes gaps inside liquid liquid, but not beside sheets, whose other side may be full. Reads cell_fill and cell_room
 /// with halo 1, writes distance.

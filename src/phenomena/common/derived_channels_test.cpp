@@ -30,7 +30,9 @@ float thickness_at(Liquid& liquid, const Vec3i& face) {
   FaceAttributes attributes;
   liquid.volume.declare(cell_fill), liquid.volume.declare(cell_room);
   attributes.want(thickness_attribute, liquid.particles, liquid.volume);
-  attributes.update(liquid.exec, liquid.particles, liquid.volume, surface_test::solid, 8);
+  count_particles(liquid.exec, CellCounts(liquid.exec, liquid.particles, nullptr), liquid.volume, 8);
+  measure_room(liquid.exec, liquid.volume, surface_test::solid);
+  attributes.update(liquid.exec, liquid.particles, liquid.volume);
   const FaceAttributes::Reader reader(attributes, liquid.exec, liquid.volume);
   const Topology& topology = liquid.volume.topology();
   for (int b = 0; b < topology.local_count(); ++b) {

@@ -85,13 +85,11 @@ std::vector<ChannelAccess> FaceAttributes::accesses(const std::string& owner) co
   const auto scratch = [&](const std::string& channel, int halo) {
     all.push_back(writes(owner, channel)), all.push_back(reads(owner, channel, halo));
   };
-  if (!empty()) all.push_back(reads(owner, particle::position.name));
   if (thickness_) {
-    all.push_back(reads(owner, "solid_distance", 1));
-    scratch(cell_fill.name, 1), scratch(cell_room.name, 1), scratch(near_fill.name, 2),
-        scratch(thickness_channel.name, 1);
+    all.push_back(reads(owner, cell_fill.name, 1)), all.push_back(reads(owner, cell_room.name, 1));
+    scratch(near_fill.name, 2), scratch(thickness_channel.name, 1);
   }
-  if (!particle_.empty()) scratch(count_channel.name, 1);
+  if (!particle_.empty()) all.push_back(reads(owner, particle::position.name)), scratch(count_channel.name, 1);
   for (const OfParticles& p : particle_) all.push_back(reads(owner, p.name)), scratch(p.channel, 1);
   return all;
 }
@@ -120,12 +118,9 @@ void FaceAttributes::sum_cells(Exec& exec, ParticleSystem& particles, DiscreteVo
   }
 }
 
-void FaceAttributes::update(Exec& exec, ParticleSystem& particles, DiscreteVolume& grid,
-                            const NodeChannel<float>& solid_distance, double particles_per_cell) const {
+void FaceAttributes::update(Exec& exec, ParticleSystem& particles, DiscreteVolume& grid) const {
   if (!particle_.empty()) sum_cells(exec, particles, grid);
-  if (!thickness_) return;
-  count_particles(exec, particles, grid, solid_distance, particles_per_cell);
-  measure_thickness(exec, grid);
+  if (thickness_) measure_thickness(exec, grid);
 }
 
 FaceAttributes::Reader::Reader(const FaceAttributes& attributes, Exec& exec, DiscreteVolume& grid)

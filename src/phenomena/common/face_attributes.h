@@ -3,7 +3,7 @@
 //
 //   FaceAttributes attributes;                      // of one Object
 //   attributes.want("wet", grid);                   // once for each name that a force reads
-//   attributes.update(exec, particles, grid, …);    // each substep, after particles were sorted
+//   attributes.update(exec, particles, grid);       // each substep, after particles were sorted
 //   FaceAttributes::Reader reader(attributes, exec, grid);
 //   for_each_bucket(…) { FaceAttributes::Block block(reader, bucket); block.fill(axis, first, count); block.at("wet");
 //   }
@@ -39,9 +39,9 @@ class FaceAttributes {
   /// What a task that calls update() and reads has to declare.
   std::vector<ChannelAccess> accesses(const std::string& owner) const;
 
-  /// Brings the cells up to date. Particles are sorted; solid distances are those of this substep.
-  void update(Exec& exec, ParticleSystem& particles, DiscreteVolume& grid, const NodeChannel<float>& solid_distance,
-              double particles_per_cell) const;
+  /// Brings the cells up to date. Particles are sorted, and cell_fill and cell_room (crowding.h) are those of this
+  /// substep.
+  void update(Exec& exec, ParticleSystem& particles, DiscreteVolume& grid) const;
 
  private:
   using Access = GridReadHalo<float, 1, Halo<1>>;

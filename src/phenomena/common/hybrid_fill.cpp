@@ -151,8 +151,8 @@ Status HybridObject::check_attributes(const std::map<std::string, double>& attri
 
 Status HybridObject::show_first_frame(StepContext& c) {
   if (!c.first_frame) return {};
-  for (const auto task : {&HybridObject::update_solids, &HybridObject::to_grid, &HybridObject::update_surface,
-                          &HybridObject::extend, &HybridObject::update_derived})
+  for (const auto task : {&HybridObject::update_solids, &HybridObject::count, &HybridObject::to_grid,
+                          &HybridObject::update_surface, &HybridObject::extend, &HybridObject::update_derived})
     if (Status ok = (this->*task)(c); !ok) return ok;
   return {};
 }
@@ -164,6 +164,7 @@ void HybridObject::measured(const Crowding& crowding) {
 
 ObjectAudit HybridObject::audit(Exec& exec) {
   ObjectAudit a = audit_particles(exec, particles_, forces_);
+  balance_.end(exec.comm);
   max_speed_ = a.max_speed;
   // The drift tells of the whole liquid only if a good part of it has an inside.
   constexpr double part = 0.1;

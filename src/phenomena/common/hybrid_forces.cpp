@@ -108,7 +108,7 @@ Status HybridObject::apply_forces(StepContext& c) {
   bool uniform = true;
   for (const auto& f : forces_) f->begin_substep(c), uniform &= f->uniform();
   if (uniform) return kick_alike(c, grid_, forces_), Status();
-  face_attributes_.update(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell());
+  face_attributes_.update(c.exec, particles_, grid_);
   const FaceAttributes::Reader attributes(face_attributes_, c.exec, grid_);
   const auto dt = static_cast<float>(c.dt);
   const auto radius = static_cast<float>(particle_radius()), mass = static_cast<float>(particle_mass());

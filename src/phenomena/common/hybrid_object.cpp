@@ -116,12 +116,17 @@ void HybridObject::plan(TaskList& tasks) {
               writes(me, "solid_velocity")},
              surfaces),
       &HybridObject::update_solids, {}, colliders);
-  add("to grid", Stage::to_grid, joined(to_grid_accesses, affine_reads), &HybridObject::to_grid, {"solids"});
+  // Also before it: all ranks have just sorted, and need not wait for each other again until distances are known.
+  add("count", Stage::to_grid,
+      {reads(me, "P", bucket_size), reads(me, "solid_distance", 4), reads(me, "mass"), writes(me, "cell_fill"),
+       writes(me, "cell_room")},
+      &HybridObject::count, {"solids"});
+  add("to grid", Stage::to_grid, joined(to_grid_accesses, affine_reads), &HybridObject::to_grid, {"solids", "count"});
   add("forces", Stage::evaluate_forces, force_accesses(), &HybridObject::apply_forces, {}, forces);
   add("surface", Stage::boundaries,
       {reads(me, "P", bucket_size), reads(me, "solid_distance", 4), writes(me, "surface_distance"),
-       reads(me, "surface_distance", 4), reads(me, "open_area", 4), writes(me, "cell_fill"), writes(me, "cell_room"),
-       reads(me, "cell_fill", 1), reads(me, "cell_room", 1), reads(me, "mass"), writes(me, "surface_crowding")},
+       reads(me, "surface_distance", 4), reads(me, "open_area", 4), reads(me, "cell_fill", 1),
+       reads(me, "cell_room", 1), writes(me, "surface_crowding")},
       &HybridObject::update_surface);
   add("extend", Stage::boundaries,
       {writes(me, "vel"), reads(me, "vel", 4), reads(me, "face_mass", 4), reads(me, "open_area", 4)},
@@ -161,9 +166,9 @@ void HybridObject::plan(TaskList& tasks) {
 /// Shares of ranks follow the work that was measured.
 Status HybridObject::sort(StepContext& c) {
   const auto cuts = balance_.better(c.exec.comm, particles_);
+  balance_.begin(c.exec.comm, Work::particles);
   if (Status ok = particles_.rebucket(c.exec, cuts.value_or(particles_.topology().partition()), padding); !ok)
     return ok;
-  balance_.begin(c.exec.comm);
   if (&grid_.topology() != &particles_.topology()) grid_.adopt(c.exec.comm, particles_.shared_topology());
   look_ahead(c);
   return {};
@@ -186,6 +191,7 @@ Status HybridObject::to_grid(StepContext& c) {
           for (std::size_t a = 0; a < 3; ++a) std::copy_n(now[a].values, bucket_cells, before[a].values);
         },
         grid_.read(grid::velocity), grid_.overwrite(grid::velocity_before));
+  balance_.begin(c.exec.comm, Work::grid);
   return {};
 }
 
@@ -200,17 +206,26 @@ Status HybridObject::update_solids(StepContext& c) {
   return {};
 }
 
+Status HybridObject::count(StepContext& c) {
+  census_.emplace(c.exec, particles_, grid_, &grid::solid_distance, &memory_);
+  if (uneven)
+    count_masses(c.exec, particles_, grid_, particle::mass, particles_per_cell() * particle_mass());
+  else
+    count_particles(c.exec, census_->counts(), grid_, particles_per_cell());
+  measure_room(c.exec, grid_, grid::solid_distance);
+  return {};
+}
+
 Status HybridObject::update_surface(StepContext& c) {
   // Only sheets have two wet sides that must not be taken for one.
   const bool sheets =
       std::any_of(colliders_.begin(), colliders_.end(), [](const Collider* s) { return s->may_be_thin(); });
-  count_particles(c.exec, particles_, grid_, grid::solid_distance, particles_per_cell(),
-                  uneven ? &particle::mass : nullptr, particle_mass());
   liquid_distance(
-      c.exec, particles_, grid_,
+      c.exec, particles_, grid_, *census_,
       {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr,
        has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell(), holds},
       &memory_);
+  census_.reset();
   if (uneven)  // their numbers tell nothing
     for_each_bucket(
         c.exec, "no crowding", grid_.topology(),
@@ -252,6 +267,7 @@ Status HybridObject::extend_velocity(StepContext& c) {
 }
 
 Status HybridObject::to_particles(StepContext& c) {
+  balance_.begin(c.exec.comm, Work::particles);
   const double ratio = s_.transfer_viscosity
                            ? 1 - std::min(1.0, 6 * c.dt * *s_.transfer_viscosity / (spacing() * spacing()))
                            : s_.flip_ratio.at(c.frame_time);
@@ -368,7 +384,6 @@ Status HybridObject::move(StepContext& c) {
         for (std::size_t i = 0; i < age.count; ++i) age.plane[0][i] += dt;
       },
       particles_.write(particle::age));
-  balance_.end(c.exec.comm);
   return {};
 }
 

@@ -31,6 +31,7 @@
 #include "domain/volume/discrete_volume.h"
 #include "io/point_set.h"
 #include "numerics/solids/solid_grid.h"
+#include "numerics/surface/surface_census.h"
 #include "numerics/transfer/transfer.h"
 #include "phenomena/common/channels.h"
 #include "phenomena/common/collider.h"
@@ -195,6 +196,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   Status to_grid(StepContext& c);
   Status apply_forces(StepContext& c);
   Status update_solids(StepContext& c);
+  Status count(StepContext& c);
   Status update_surface(StepContext& c);
   Status extend(StepContext& c);
   Status close_inflows(StepContext& c);
@@ -231,6 +233,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   DiscreteVolume grid_;
   SolidGrid solids_;
   BufferPool memory_;
+  std::optional<SurfaceCensus> census_;  // between counting and distances
   std::vector<std::unique_ptr<Force>> forces_;
   FaceAttributes face_attributes_;  // that forces read
   std::map<std::string, Asked, std::less<>> derived_;
