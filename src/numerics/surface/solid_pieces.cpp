@@ -6,6 +6,7 @@
 namespace aegir {
 namespace {
 
+constexpr float even = 1e-4f;       // differences from one plane that are none
 constexpr float smooth = 0.02f;     // differences from one plane that need no second one
 constexpr float flat = 0.005f;      // error of a plane in a cell that no edge crosses
 constexpr float explained = 0.02f;  // error of planes at the nodes of a cell that an edge crosses
@@ -28,7 +29,10 @@ SolidPieces::SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell, b
   find_roughness();
   if (!edges || roughness_ < smooth) return;
   find_planes();
-  if (count_ > 1 && find_kinds()) roughness_ = 0;
+  if (count_ > 1)
+    roughness_ = find_kinds() ? 0 : roughness_;
+  else
+    count_ = 0;  // the rest is curved
 }
 
 /// The greatest difference of the distances from their linear fit.
@@ -42,6 +46,7 @@ void SolidPieces::find_roughness() {
   Vec3f slope;
   each([&](const Vec3f& at, float d) { mean += d / 64, slope += at * (d / 80); });
   each([&](const Vec3f& at, float d) { roughness_ = std::max(roughness_, std::abs(d - mean - dot(slope, at))); });
+  if (roughness_ < even) planes_[0] = {mean, slope}, count_ = 1;
 }
 
 /// The plane through a cell's corners.

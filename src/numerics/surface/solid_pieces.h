@@ -24,6 +24,7 @@ class SolidPieces {
   SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell, bool edges = true);
 
   float distance(const Vec3f& x) const {
+    if (count_ == 1) return of_planes(x, Kind::least);
     int i[3];
     float f[3];
     for (int a = 0; a < 3; ++a) {
@@ -40,16 +41,18 @@ class SolidPieces {
                 high = along(1, 0) + f[1] * (along(1, 1) - along(1, 0));
     return low + f[0] * (high - low);
   }
-  /// How far distances may be off: the greatest difference from one plane, 0 where planes and edges explain all.
-  float roughness() const { return roughness_; }
-
- private:
   struct Plane {
     float distance;  // of the centre
     Vec3f slope;
   };
+  /// The plane that all distances are those from; null where there are several, or none.
+  const Plane* only_plane() const { return count_ == 1 ? planes_.data() : nullptr; }
+  /// How far distances may be off: the greatest difference from one plane, 0 where planes and edges explain all.
+  float roughness() const { return roughness_; }
+
+ private:
   enum class Kind : std::uint8_t { interpolated, least, greatest };
-  static constexpr int most = 4;  // planes; where there are more, the solid is curved
+  static constexpr int most = 4;  // planes; where there are more, the solid is curved, where there is one, all is flat
 
   float of_planes(const Vec3f& x, Kind kind) const {
     float d = planes_[0].distance + dot(planes_[0].slope, x);

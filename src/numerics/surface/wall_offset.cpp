@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "numerics/surface/cells_around.h"
 #include "numerics/surface/offset_table.h"
 #include "numerics/surface/solid_pieces.h"
 
@@ -21,8 +22,8 @@ constexpr float doubt = 0.15f;                          // particles nearer to a
 constexpr float least_filled = 0.4f;                    // of the regular particles that must be there
 constexpr float least_open = 0.1f, enough_open = 0.3f;  // share of the weights outside solids
 
-float spline(float d) {
-  const float t = std::abs(d), u = std::max(support - t, 0.0f), v = std::max(0.5f - t, 0.0f);
+Row<float> spline(const Row<float>& d) {
+  const Row<float> zero{}, t = greatest(d, -d), u = greatest(support - t, zero), v = greatest(0.5f - t, zero);
   return 0.5f * u * u - 1.5f * v * v;
 }
 
@@ -77,35 +78,52 @@ class RegularParticles {
   };
   Edges edges() const { return Edges(doubt + 0.5f * solids_.roughness()); }
 
-  /// Sums of w and w x·n for a plane at the distance s from the centre. At most 36 columns of 6 particles, 40
-  /// operations each.
+  /// Sums of w and w x·n for a plane at the distance s from the centre. At most 36 columns of 6 particles, six columns
+  /// at a time, 40 operations each.
   Sums below(float s, Edges* edges = nullptr) const {
     const int b = (axis_ + 1) % 3, c = (axis_ + 2) % 3;
-    const float down = normal_[axis_] > 0 ? -1.0f : 1.0f;
-    Sums sum;
-    for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) {
-        Vec3f x;
-        x[b] = -1.25f + step * static_cast<float>(i), x[c] = -1.25f + step * static_cast<float>(j);
-        const float across = spline(x[b]) * spline(x[c]), beside = normal_[b] * x[b] + normal_[c] * x[c];
-        const float top = -(s + beside) / normal_[axis_];  // of the column
-        // The first one within reach below the top.
-        const float skipped = std::max(0.0f, std::ceil((std::abs(top) - support) / step - 0.5f));
-        float t = top + down * step * (0.5f + (top * down < 0 ? skipped : 0.0f));
-        for (; t * down < support; t += down * step) {
-          if (t * down <= -support) continue;
-          x[axis_] = t;
-          const float all = across * spline(t), d = solids_.distance(x),
-                      w = all * std::clamp(0.5f + d / edge, 0.0f, 1.0f);
-          const float height = beside + normal_[axis_] * t;
-          sum.weight += w, sum.moment += w * height;
-          if (edges) edges->add(d, all, height);
-        }
+    const float up = normal_[axis_], down = up > 0 ? -1.0f : 1.0f;
+    Line weight{}, moment{};
+    for (int i = 0; i < 6; ++i) {
+      const float x = columns[i];
+      const Line beside = normal_[b] * x + normal_[c] * columns, across = column_weights * column_weights[i];
+      Line t = (beside + s) / -up + down * 0.5f * step;  // the first ones below the plane
+      for (; lowest(t * down) < support; t += down * step) {
+        const Line all = across * spline(t), height = beside + up * t;
+        Line d{};
+        if (const auto* flat = solids_.only_plane())
+          d = flat->distance + flat->slope[b] * x + flat->slope[c] * columns + flat->slope[axis_] * t;
+        else
+          for (int j = 0; j < 6; ++j)
+            if (all[j] > 0) d[j] = solids_.distance(at(b, x, c, columns[j], t[j]));
+        const Line w = all * least(greatest(0.5f + d / edge, Line{}), Line{} + 1.0f);
+        weight += w, moment += w * height;
+        for (int j = 0; edges && j < 6; ++j)
+          if (all[j] > 0) edges->add(d[j], all[j], height[j]);
       }
+    }
+    Sums sum;
+    for (int j = 0; j < 6; ++j) sum.weight += weight[j], sum.moment += moment[j];
     return sum;
   }
 
  private:
+  using Line = Row<float>;
+  /// Places of columns of particles beside each other, and their weights; the last two are none.
+  static constexpr Line columns{-1.25f, -0.75f, -0.25f, 0.25f, 0.75f, 1.25f, 0, 0};
+  static constexpr Line column_weights{0.03125f, 0.28125f, 0.6875f, 0.6875f, 0.28125f, 0.03125f, 0, 0};
+
+  static float lowest(const Line& t) {
+    float low = t[0];
+    for (int j = 1; j < 8; ++j) low = std::min(low, t[j]);
+    return low;
+  }
+  Vec3f at(int b, float x, int c, float y, float t) const {
+    Vec3f place;
+    place[b] = x, place[c] = y, place[axis_] = t;
+    return place;
+  }
+
   SolidPieces solids_;
   Vec3f normal_;
   int axis_;
