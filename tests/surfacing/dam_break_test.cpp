@@ -16,8 +16,7 @@ constexpr const char* dam =
     "  - pressure: incompressible\n";
 
 PointSet points_of(LiquidLaboratory& lab) {
-  const auto comm = make_single_comm();
-  return gather_points({&lab.water()}, {"v", "pscale", "id"}, *comm);
+  return aegir::points_of({&lab.water()}, {"v", "pscale", "id"}).points;
 }
 
 double particle_volume(const PointSet& points) {
