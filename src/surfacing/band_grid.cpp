@@ -36,9 +36,10 @@ BandGrid::BandGrid(double voxel, int band, std::vector<Vec3i> keys, std::vector<
 
 void BandGrid::add_copies() {
   const auto rank_of = [&](const Vec3i& key) { return shares_->rank_of_bucket(key); };
-  for (const Vec3i& key : halo_.build(shares_->comm(), keys_, 1, rank_of))
+  const auto deep = [&](const Vec3i& key) { return shares_->deep(shares_->block_of(key)); };
+  for (const Vec3i& key : halo_.build(shares_->comm(), keys_, 1, rank_of, deep))
     map_.insert(key, static_cast<std::int32_t>(keys_.size() + copies_++));
-  for (const Vec3i& key : SurfaceHalo().build(shares_->comm(), inside_keys_, 1, rank_of)) map_.insert(key, inside);
+  for (const Vec3i& key : SurfaceHalo().build(shares_->comm(), inside_keys_, 1, rank_of, deep)) map_.insert(key, inside);
 }
 
 void BandGrid::swap_values(PooledBuffer& other) {
@@ -46,10 +47,8 @@ void BandGrid::swap_values(PooledBuffer& other) {
   if (shares_) halo_.update(values_.data(), bucket_values * sizeof(float));
 }
 
-void BandGrid::update_copies() {
-  if (!shares_) return;
-  halo_.update(values_.data(), bucket_values * sizeof(float));
-  update_owners();
+void BandGrid::update_values() {
+  if (shares_) halo_.update(values_.data(), bucket_values * sizeof(float));
 }
 
 void BandGrid::update_owners() {
@@ -67,6 +66,29 @@ void BandGrid::update_owners() {
       if (p.rank == parcel.rank()) {
         const auto numbers = shares_->carried.unpack(parcel, p.count * bucket_values);
         std::memcpy(owners(p.first), numbers.data(), numbers.size() * sizeof(std::int32_t));
+      }
+}
+
+void BandGrid::update_owners(const std::vector<std::vector<OwnerChange>>& changed) {
+  if (!shares_ || !has_owners_) return;
+  Parcels parcels(shares_->comm());
+  for (const SurfaceHalo::Peer& p : halo_.peers()) {
+    std::vector<std::uint32_t> places;  // of the voxel among those of all buckets that are sent
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; i < p.send.size(); ++i)
+      for (const OwnerChange& c : changed[p.send[i]])
+        places.push_back(static_cast<std::uint32_t>(i * bucket_values + c.voxel)), numbers.push_back(c.owner);
+    if (places.empty()) continue;
+    parcels.put(p.rank, static_cast<std::uint64_t>(places.size()));
+    parcels.put(p.rank, std::span<const std::uint32_t>(places));
+    shares_->carried.pack(numbers, parcels.to(p.rank));
+  }
+  for (Parcel& parcel : parcels.exchange())
+    for (const SurfaceHalo::Peer& p : halo_.peers())
+      if (p.rank == parcel.rank()) {
+        const auto places = parcel.take_all<std::uint32_t>(parcel.take<std::uint64_t>());
+        const auto numbers = shares_->carried.unpack(parcel, places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) owners(p.first)[places[i]] = numbers[i];
       }
 }
 

@@ -21,6 +21,12 @@ namespace aegir {
 
 class SurfaceShares;
 
+/// A voxel of a bucket has another owner than before.
+struct OwnerChange {
+  std::uint16_t voxel;
+  std::int32_t owner;
+};
+
 class BandGrid {
  public:
   static constexpr std::int32_t outside = BucketMap::none, inside = -2;
@@ -51,11 +57,12 @@ class BandGrid {
   /// Memory for other values of the same layout, not set.
   PooledBuffer more_values() const { return {bytes(), pool_.get()}; }
   /// Exchanges the values for others of the same layout, of which copies need not be set. Collective where ranks share
-  /// the surface, as are the next two.
+  /// the surface, as is all that brings copies up to date.
   void swap_values(PooledBuffer& other);
-  /// Brings values and owners, or owners alone, of the copies up to date.
-  void update_copies();
+  void update_values();
   void update_owners();
+  /// The same where only some owners have changed; per own bucket.
+  void update_owners(const std::vector<std::vector<OwnerChange>>& changed);
   const std::shared_ptr<SurfaceShares>& shares() const { return shares_; }
   const SurfaceHalo& halo() const { return halo_; }
   const std::shared_ptr<BufferPool>& pool() const { return pool_; }

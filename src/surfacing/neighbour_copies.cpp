@@ -124,10 +124,9 @@ void fill_copy(ParticleBlocks& blocks, const Vec3i& key, Parcel& parcel) {
 
 SurfaceHalo copy_blocks_around(ParticleBlocks& blocks, SurfaceShares& shares) {
   SurfaceHalo halo;
-  // A bucket may overlap the second next block where blocks are smaller.
-  const int ring = blocks.lattice.block_voxels() < 8 ? 2 : 1;
   const auto rank_of = [&](const Vec3i& key) { return shares.rank_of_block(key); };
-  for (const Vec3i& key : halo.build(shares.comm(), blocks.key, ring, rank_of)) add_copy(blocks, key);
+  const auto deep = [&](const Vec3i& key) { return shares.deep(key); };
+  for (const Vec3i& key : halo.build(shares.comm(), blocks.key, shares.ring(), rank_of, deep)) add_copy(blocks, key);
   return halo;
 }
 

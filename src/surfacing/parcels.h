@@ -5,6 +5,7 @@
 //   for (Parcel& p : parcels.exchange()) { const auto key = p.take<Vec3i>(); const auto values = p.take_all<float>(n); }
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -21,6 +22,16 @@ void put_bytes(Bytes& bytes, std::span<const T> values) {
   const std::size_t at = bytes.size();
   bytes.resize(at + values.size_bytes());
   if (!values.empty()) std::memcpy(bytes.data() + at, values.data(), values.size_bytes());
+}
+
+/// Copies items of `width` bytes, picked by number, one after the other.
+void pick_items(const std::byte* from, std::size_t width, std::span<const std::uint32_t> picked, std::byte* to);
+
+/// Appends picked items to bytes.
+inline void put_picked(Bytes& bytes, const void* from, std::size_t width, std::span<const std::uint32_t> picked) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + picked.size() * width);
+  pick_items(static_cast<const std::byte*>(from), width, picked, bytes.data() + at);
 }
 
 /// What arrived from a rank, read from the front.

@@ -104,7 +104,7 @@ class Rasterizer {
         fill_inside(slot, grid);
       }
     });
-    grid.update_copies();
+    grid.update_values();
     return grid;
   }
 

@@ -199,7 +199,7 @@ BandGrid move_over(const BandGrid& field, const PooledBuffer& level, Layout layo
         std::fill_n(grid.owners(s), 512, -1);
     }
   });
-  grid.update_copies();
+  grid.update_values(), grid.update_owners();
   return grid;
 }
 
@@ -265,13 +265,9 @@ std::int32_t owner_beside(const BandGrid& grid, std::size_t s, int v) {
 
 void extend_owners(BandGrid& grid) {
   if (!grid.has_owners()) return;
-  struct Found {
-    std::uint16_t voxel;
-    std::int32_t owner;
-  };
   // Voxels that still lack an owner; what a layer finds is written when the whole layer has been looked at.
   std::vector<std::vector<std::uint16_t>> open(grid.size());
-  std::vector<std::vector<Found>> found(grid.size());
+  std::vector<std::vector<OwnerChange>> found(grid.size());
   parallel_for(0, grid.size(), grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s)
       for (int v = 0; v < 512; ++v)
@@ -290,11 +286,11 @@ void extend_owners(BandGrid& grid) {
     parallel_for(0, grid.size(), grain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s) {
         if (found[s].empty()) continue;
-        for (const Found& f : found[s]) grid.owners(s)[f.voxel] = f.owner;
+        for (const OwnerChange& f : found[s]) grid.owners(s)[f.voxel] = f.owner;
         std::erase_if(open[s], [&](std::uint16_t v) { return grid.owners(s)[v] >= 0; });
       }
     });
-    grid.update_owners();
+    grid.update_owners(found);
   }
 }
 

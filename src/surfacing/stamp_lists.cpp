@@ -127,8 +127,13 @@ std::vector<std::vector<std::uint32_t>> needed_elsewhere(const SurfaceLattice& l
                                                          SurfaceShares& shares) {
   std::vector<std::vector<std::uint32_t>> lists(static_cast<std::size_t>(shares.comm().size()));
   const Vec3i corner = shapes.key[b] * lattice.block_voxels(), base{corner.x >> 3, corner.y >> 3, corner.z >> 3};
+  const bool deep = shares.deep(shapes.key[b]);
   for (std::uint32_t k = shapes.first[b]; k < shapes.first[b + 1]; ++k) {
     const BucketRange r = range_of(shapes, k, corner, reach);
+    const Vec3i first = shares.block_of(base + r.low) - shapes.key[b],
+                last = shares.block_of(base + r.high) - shapes.key[b];
+    const int far = std::max({-first.x, -first.y, -first.z, last.x, last.y, last.z});
+    if (deep && far <= shares.ring()) continue;
     for (int x = r.low.x; x <= r.high.x; ++x)
       for (int y = r.low.y; y <= r.high.y; ++y)
         for (int z = r.low.z; z <= r.high.z; ++z) {
@@ -190,9 +195,9 @@ Shapes share_shapes(const SurfaceLattice& lattice, Shapes shapes, const StampRea
       const auto& list = lists[static_cast<std::size_t>(r)];
       if (list.empty()) continue;
       parcels.put(r, shapes.key[b]), parcels.put(r, static_cast<std::uint32_t>(list.size()));
-      for (const std::uint32_t k : list) parcels.put(r, shapes.filler[k]);
+      put_picked(parcels.to(r), shapes.filler.data(), 1, list);
       each_number(shapes, [&](const std::vector<float>& v) {
-        for (const std::uint32_t k : list) parcels.put(r, v[k]);
+        put_picked(parcels.to(r), v.data(), sizeof(float), list);
       });
       std::vector<std::int32_t> owners;
       for (const std::uint32_t k : list) owners.push_back(shapes.owner[k]);

@@ -51,43 +51,86 @@ int SurfaceShares::rank_of_block(const Vec3i& block) {
   return ranks_.insert(block, partition_.owner(curve_of(block))).first;
 }
 
+bool SurfaceShares::deep(const Vec3i& block) {
+  const std::int32_t known = deep_.find(block);
+  if (known != BucketMap::none) return known == 1;
+  bool all = true;
+  for (int i = -ring(); i <= ring(); ++i)
+    for (int j = -ring(); j <= ring(); ++j)
+      for (int k = -ring(); k <= ring(); ++k) all = all && rank_of_block(block + Vec3i{i, j, k}) == comm_.rank();
+  return deep_.insert(block, all ? 1 : 0).first == 1;
+}
+
+std::vector<std::vector<std::uint32_t>> SurfaceShares::by_rank(std::span<const Vec3d> positions, std::size_t begin,
+                                                               std::size_t end) {
+  std::vector<std::vector<std::uint32_t>> lists(static_cast<std::size_t>(comm_.size()));
+  const BlockLocator locate(lattice_);
+  Vec3i last{INT32_MIN, 0, 0};
+  std::size_t rank = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Vec3i block = locate(positions[i]).block;
+    if (block != last) rank = static_cast<std::size_t>(rank_of_block(block)), last = block;
+    lists[rank].push_back(static_cast<std::uint32_t>(i));
+  }
+  return lists;
+}
+
 SurfaceParticles SurfaceShares::send_particles(const SurfaceParticles& particles, const PointSet& points,
                                                std::span<const std::size_t> parts) {
+  const auto me = static_cast<std::size_t>(comm_.rank());
+  const auto sources = [&](std::vector<std::uint32_t> list) {
+    if (!particles.source.empty())
+      for (std::uint32_t& i : list) i = particles.source[i];
+    return list;
+  };
   Parcels parcels(comm_);
-  const BlockLocator locate(lattice_);
-  const auto source = [&](std::size_t i) { return particles.source.empty() ? i : particles.source[i]; };
-  std::size_t i = 0;
+  std::vector<std::vector<std::uint32_t>> staying;  // per part
+  std::size_t begin = 0;
   for (const std::size_t end : parts) {
-    std::vector<std::vector<std::uint32_t>> to(static_cast<std::size_t>(comm_.size()));
-    for (; i < particles.position.size() && source(i) < end; ++i)
-      to[static_cast<std::size_t>(rank_of_block(locate(particles.position[i]).block))].push_back(
-          static_cast<std::uint32_t>(i));
-    for (int r = 0; r < comm_.size(); ++r) {
-      const auto& list = to[static_cast<std::size_t>(r)];
-      parcels.put(r, static_cast<std::uint64_t>(list.size()));
-      for (const std::uint32_t p : list) parcels.put(r, particles.position[p]);
-      for (const std::uint32_t p : list) parcels.put(r, particles.radius[p]);
-      for (const PointAttribute& a : points.attributes) {
-        const std::size_t width = PointAttribute::size_of(a.type);
-        for (const std::uint32_t p : list)
-          parcels.put(r, std::span<const std::byte>(a.data.data() + source(p) * width, width));
-      }
+    const std::size_t stop =
+        particles.source.empty()
+            ? std::min(end, particles.position.size())
+            : static_cast<std::size_t>(std::lower_bound(particles.source.begin(), particles.source.end(), end) -
+                                       particles.source.begin());
+    auto lists = by_rank(particles.position, begin, stop);
+    begin = stop;
+    staying.push_back(std::move(lists[me])), lists[me].clear();
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      if (r == me) continue;
+      Bytes& to = parcels.to(static_cast<int>(r));
+      parcels.put(static_cast<int>(r), static_cast<std::uint64_t>(lists[r].size()));
+      put_picked(to, particles.position.data(), sizeof(Vec3d), lists[r]);
+      put_picked(to, particles.radius.data(), sizeof(float), lists[r]);
+      const auto from = sources(std::move(lists[r]));
+      for (const PointAttribute& a : points.attributes)
+        put_picked(to, a.data.data(), PointAttribute::size_of(a.type), from);
     }
   }
   PointSet own;
   for (const PointAttribute& a : points.attributes) own.add(a.name, a.type);
   SurfaceParticles here;
   std::vector<Parcel> arrived = parcels.exchange();
+  const auto room = [](auto& values, std::size_t more) { values.resize(values.size() + more); };
   for (std::size_t part = 0; part < parts.size(); ++part)
-    for (Parcel& parcel : arrived) {
-      const auto count = static_cast<std::size_t>(parcel.take<std::uint64_t>()), before = here.position.size();
-      here.position.resize(before + count), here.radius.resize(before + count);
-      parcel.take(here.position.data() + before, count * sizeof(Vec3d));
-      parcel.take(here.radius.data() + before, count * sizeof(float));
-      for (PointAttribute& a : own.attributes) {
-        const std::size_t width = PointAttribute::size_of(a.type);
-        a.data.resize((before + count) * width);
-        parcel.take(a.data.data() + before * width, count * width);
+    for (std::size_t r = 0, next = 0; r < static_cast<std::size_t>(comm_.size()); ++r) {
+      Parcel* parcel = r == me ? nullptr : &arrived[next++];
+      const std::vector<std::uint32_t>& list = staying[part];
+      const std::size_t count = parcel ? parcel->take<std::uint64_t>() : list.size(), before = here.position.size();
+      const auto fill = [&](const void* from, std::size_t width, const auto& picked, void* to) {
+        if (parcel)
+          parcel->take(to, count * width);
+        else
+          pick_items(static_cast<const std::byte*>(from), width, picked, static_cast<std::byte*>(to));
+      };
+      room(here.position, count), room(here.radius, count);
+      fill(particles.position.data(), sizeof(Vec3d), list, here.position.data() + before);
+      fill(particles.radius.data(), sizeof(float), list, here.radius.data() + before);
+      const auto from = parcel ? std::vector<std::uint32_t>() : sources(list);
+      for (std::size_t a = 0; a < own.attributes.size(); ++a) {
+        PointAttribute& to = own.attributes[a];
+        const std::size_t width = PointAttribute::size_of(to.type);
+        room(to.data, count * width);
+        fill(points.attributes[a].data.data(), width, from, to.data.data() + before * width);
       }
     }
   carried = CarriedParticles(std::move(own.attributes), here.position.size(), comm_.rank());
