@@ -218,7 +218,7 @@ Result<ParticleSurface> make(const PointSet& points, std::span<const std::size_t
     report.voxel = s.voxel_size > 0 ? s.voxel_size : 1;
     std::shared_ptr<SurfaceShares> nobodys;
     if (comm) {
-      nobodys = std::make_shared<SurfaceShares>(*comm, SurfaceLattice(), Partition());
+      nobodys = std::make_shared<SurfaceShares>(*comm, SurfaceLattice(), SurfaceCut());
       nobodys->send_particles(p, points, parts);
       add_up(report, *nobodys);
     }

@@ -11,15 +11,14 @@ namespace {
 /// What a particle near the surface costs more than one in the depth: a shape, and its share of voxels.
 constexpr std::int64_t surface_cost = 4;
 
-/// Blocks beyond the curve are where it ends.
-std::uint64_t curve_of(const Vec3i& block) {
-  const Vec3i low(-coordinate_limit), high(coordinate_limit - 1);
-  return curve_position({min(max(block, low), high), 0});
+/// Blocks that the curve does not reach are where it ends.
+std::uint64_t curve_of(const Vec3i& block, const Vec3i& origin) {
+  return curve_position({min(max(block - origin, Vec3i(-coordinate_limit)), Vec3i(coordinate_limit - 1)), 0});
 }
 
 }  // namespace
 
-Partition cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const Vec3d> positions) {
+SurfaceCut cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const Vec3d> positions) {
   ParticleBlocks blocks;
   std::vector<std::uint32_t> counts;  // 64 per block
   const BlockLocator locate(lattice);
@@ -41,14 +40,23 @@ Partition cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const
   std::vector<std::int64_t> weight(blocks.blocks(), 0);
   for (std::size_t c = 0; c < counts.size(); ++c)
     weight[c / 64] += counts[c] * (deep[c / 64] >> (c % 64) & 1 ? 1 : 1 + surface_cost);
-  for (const Vec3i& key : blocks.key) curve.push_back(curve_of(key));
-  return Partition::by_weight(comm, curve, weight);
+  double low[3] = {-1e30, -1e30, -1e30};  // the lowest block, below zero
+  for (const Vec3i& key : blocks.key)
+    for (int a = 0; a < 3; ++a) low[a] = std::max(low[a], -static_cast<double>(key[a]));
+  comm.max(low);
+  SurfaceCut cut;
+  // Room for what particles reach beyond their blocks.
+  constexpr double room = 4;
+  cut.origin = Vec3i(Vec3d{-low[0] - room, -low[1] - room, -low[2] - room});
+  for (const Vec3i& key : blocks.key) curve.push_back(curve_of(key, cut.origin));
+  cut.partition = Partition::by_weight(comm, curve, weight);
+  return cut;
 }
 
 int SurfaceShares::rank_of_block(const Vec3i& block) {
   const std::int32_t known = ranks_.find(block);
   if (known != BucketMap::none) return known;
-  return ranks_.insert(block, partition_.owner(curve_of(block))).first;
+  return ranks_.insert(block, cut_.partition.owner(curve_of(block, cut_.origin))).first;
 }
 
 bool SurfaceShares::deep(const Vec3i& block) {

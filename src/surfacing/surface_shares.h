@@ -18,9 +18,15 @@
 
 namespace aegir {
 
+/// Who has which blocks.
+struct SurfaceCut {
+  Vec3i origin;  ///< of the curve: below all particles, so that it goes through what lies beside them when it is there
+  Partition partition;
+};
+
 /// Cuts the curve through the blocks so that every rank has about the same work. What particles near the surface cost is
 /// guessed from what this rank sees; no result depends on the cut. Collective.
-Partition cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const Vec3d> positions);
+SurfaceCut cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const Vec3d> positions);
 
 /// Particles of several Objects: positions and radii in metres, and where each was in the input.
 struct SurfaceParticles {
@@ -31,8 +37,8 @@ struct SurfaceParticles {
 
 class SurfaceShares {
  public:
-  SurfaceShares(Comm& comm, const SurfaceLattice& lattice, Partition partition)
-      : comm_(comm), lattice_(lattice), partition_(std::move(partition)) {}
+  SurfaceShares(Comm& comm, const SurfaceLattice& lattice, SurfaceCut cut)
+      : comm_(comm), lattice_(lattice), cut_(std::move(cut)) {}
 
   Comm& comm() const { return comm_; }
   /// By one thread at a time: what was found is remembered.
@@ -63,7 +69,7 @@ class SurfaceShares {
 
   Comm& comm_;
   SurfaceLattice lattice_;
-  Partition partition_;
+  SurfaceCut cut_;
   BucketMap ranks_, deep_;
 };
 
