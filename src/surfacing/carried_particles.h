@@ -23,6 +23,8 @@ class CarriedParticles {
 
   /// Attributes without positions.
   const PointSet& points() const { return points_; }
+  /// The same, given away.
+  PointSet take_points() { return std::move(points_); }
   /// Per particle: 1 shaped by its neighbours, 0 alone.
   std::vector<float>& company() { return company_; }
   std::size_t own() const { return own_; }

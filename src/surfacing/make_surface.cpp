@@ -317,7 +317,7 @@ WholeSurface gather_surface(ParticleSurface part) {
       std::copy_n(&owners[n * 512], 512, all.owners(static_cast<std::size_t>(all.find(keys_of[r][n]))));
   }
   whole.surface.grid = std::move(all), whole.surface.report = part.report;
-  whole.points.attributes = shares->carried.points().attributes;
+  whole.points = shares->carried.take_points();
   return whole;
 }
 
