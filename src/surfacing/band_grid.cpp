@@ -39,7 +39,8 @@ void BandGrid::add_copies() {
   const auto deep = [&](const Vec3i& key) { return shares_->deep(shares_->block_of(key)); };
   for (const Vec3i& key : halo_.build(shares_->comm(), keys_, 1, rank_of, deep))
     map_.insert(key, static_cast<std::int32_t>(keys_.size() + copies_++));
-  for (const Vec3i& key : SurfaceHalo().build(shares_->comm(), inside_keys_, 1, rank_of, deep)) map_.insert(key, inside);
+  for (const Vec3i& key : SurfaceHalo().build(shares_->comm(), inside_keys_, 1, rank_of, deep))
+    map_.insert(key, inside);
 }
 
 void BandGrid::swap_values(PooledBuffer& other) {

@@ -79,9 +79,7 @@ class BandGrid {
   void load(const float* from, std::size_t slot, PaddedTile<float, Width>& tile) const;
 
  private:
-  std::size_t bytes() const {
-    return std::max<std::size_t>(1, keys_.size() + copies_) * bucket_values * sizeof(float);
-  }
+  std::size_t bytes() const { return std::max<std::size_t>(1, keys_.size() + copies_) * bucket_values * sizeof(float); }
   void add_copies();
 
   double voxel_ = 1;

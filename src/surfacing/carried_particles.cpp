@@ -42,7 +42,8 @@ std::vector<std::int32_t> CarriedParticles::unpack(Parcel& parcel, std::size_t c
     }
     const auto [at, added] = known_.try_emplace(names[i], static_cast<std::int32_t>(size()));
     here[i] = at->second;
-    if (added) fresh.push_back(static_cast<std::uint32_t>(i)), foreign_.push_back(names[i]), company_.push_back(company[i]);
+    if (added)
+      fresh.push_back(static_cast<std::uint32_t>(i)), foreign_.push_back(names[i]), company_.push_back(company[i]);
   }
   for (PointAttribute& a : points_.attributes) {
     const std::size_t width = PointAttribute::size_of(a.type);

@@ -56,13 +56,6 @@ Result<ParticleSurface> make_shared_surface(PointSet points, std::span<const std
                                             const SurfaceSettings& settings, std::shared_ptr<BufferPool> pool,
                                             Comm& comm);
 
-/// The whole of a shared surface and what its owners carry (without positions) on rank 0, nothing elsewhere. Collective.
-struct WholeSurface {
-  ParticleSurface surface;
-  PointSet points;
-};
-WholeSurface gather_surface(ParticleSurface part);
-
 /// The settings with what is chosen by method filled in.
 SurfaceSettings completed(SurfaceSettings settings);
 

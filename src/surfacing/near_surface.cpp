@@ -79,8 +79,8 @@ class PaddedShares {
 };
 
 /// What a full liquid's share is with the radii that were given: nine in ten surrounded cells have less. 1 where radii
-/// are those of the particles' volume; few cells tell nothing. Many blocks are sampled by their coordinates, so that all
-/// ranks together look at the same ones.
+/// are those of the particles' volume; few cells tell nothing. Many blocks are sampled by their coordinates, so that
+/// all ranks together look at the same ones.
 float full_liquid(const ParticleBlocks& blocks, const std::vector<float>& means, Comm* comm) {
   std::vector<float> some;
   const auto all = static_cast<std::int64_t>(blocks.blocks());

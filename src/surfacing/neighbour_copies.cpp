@@ -39,8 +39,7 @@ class WantedCells {
         at_ = static_cast<std::size_t>(number);
       }
     }
-    if (at_ != nothing)
-      cells[at_] |= std::uint64_t{1} << (((cell.x & 3) * 4 + (cell.y & 3)) * 4 + (cell.z & 3));
+    if (at_ != nothing) cells[at_] |= std::uint64_t{1} << (((cell.x & 3) * 4 + (cell.y & 3)) * 4 + (cell.z & 3));
   }
 
  private:

@@ -2,7 +2,8 @@
 //
 //   Parcels parcels(comm);
 //   parcels.put(2, key), parcels.put(2, std::span<const float>(values));
-//   for (Parcel& p : parcels.exchange()) { const auto key = p.take<Vec3i>(); const auto values = p.take_all<float>(n); }
+//   for (Parcel& p : parcels.exchange()) { const auto key = p.take<Vec3i>(); const auto values = p.take_all<float>(n);
+//   }
 #pragma once
 
 #include <cstdint>

@@ -93,8 +93,8 @@ class Rasterizer {
     const StampLists lists = list_stamps(blocks_.lattice, shapes_, reach, s_.shares.get());
     BucketMap reached(lists.key.size());
     for (const Vec3i& key : lists.key) reached.insert(key, 0);
-    BandGrid grid(blocks_.lattice.voxel, s_.band, lists.key,
-                  interior_buckets(blocks_, near_, reached, s_.shares.get()), s_.owners, s_.pool, s_.shares);
+    BandGrid grid(blocks_.lattice.voxel, s_.band, lists.key, interior_buckets(blocks_, near_, reached, s_.shares.get()),
+                  s_.owners, s_.pool, s_.shares);
     parallel_for(0, grid.size(), 8, [&](std::size_t begin, std::size_t end) {
       for (std::size_t slot = begin; slot < end; ++slot) {
         if (averages)

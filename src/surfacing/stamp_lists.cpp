@@ -196,9 +196,8 @@ Shapes share_shapes(const SurfaceLattice& lattice, Shapes shapes, const StampRea
       if (list.empty()) continue;
       parcels.put(r, shapes.key[b]), parcels.put(r, static_cast<std::uint32_t>(list.size()));
       put_picked(parcels.to(r), shapes.filler.data(), 1, list);
-      each_number(shapes, [&](const std::vector<float>& v) {
-        put_picked(parcels.to(r), v.data(), sizeof(float), list);
-      });
+      each_number(shapes,
+                  [&](const std::vector<float>& v) { put_picked(parcels.to(r), v.data(), sizeof(float), list); });
       std::vector<std::int32_t> owners;
       for (const std::uint32_t k : list) owners.push_back(shapes.owner[k]);
       shares.carried.pack(owners, parcels.to(r));

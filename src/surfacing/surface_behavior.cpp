@@ -12,6 +12,7 @@
 #include "pipeline/model/object.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
+#include "surfacing/gather_surface.h"
 #include "surfacing/object_points.h"
 #include "surfacing/register.h"
 #include "surfacing/surface_job.h"

@@ -16,7 +16,7 @@ class SurfaceHalo {
  public:
   struct Peer {
     int rank = 0;
-    std::vector<std::uint32_t> send;  ///< own items that it copies
+    std::vector<std::uint32_t> send;   ///< own items that it copies
     std::size_t first = 0, count = 0;  ///< copies of its items
   };
 

@@ -24,8 +24,8 @@ struct SurfaceCut {
   Partition partition;
 };
 
-/// Cuts the curve through the blocks so that every rank has about the same work. What particles near the surface cost is
-/// guessed from what this rank sees; no result depends on the cut. Collective.
+/// Cuts the curve through the blocks so that every rank has about the same work. What particles near the surface cost
+/// is guessed from what this rank sees; no result depends on the cut. Collective.
 SurfaceCut cut_surface(Comm& comm, const SurfaceLattice& lattice, std::span<const Vec3d> positions);
 
 /// Particles of several Objects: positions and radii in metres, and where each was in the input.
@@ -61,7 +61,7 @@ class SurfaceShares {
                                   std::span<const std::size_t> parts);
 
   CarriedParticles carried;  ///< what the particles on this rank's part of the surface carry
-  std::int64_t copied = 0;  ///< particles of other ranks that were copied for their neighbourhood
+  std::int64_t copied = 0;   ///< particles of other ranks that were copied for their neighbourhood
 
  private:
   /// The numbers of particles by the rank that they go to.

@@ -18,8 +18,8 @@ void require(bool condition, const char* what) {
 int main(int argc, char** argv) {
   using namespace aegir;
   if (argc != 3)
-    return std::fprintf(stderr,
-                        "usage: aegir_mpi_test balance|comm|connected|domain|solver|sparse|surface|viscosity THREADS\n"),
+    return std::fprintf(
+               stderr, "usage: aegir_mpi_test balance|comm|connected|domain|solver|sparse|surface|viscosity THREADS\n"),
            2;
   const auto comm = make_comm();
   int code = 0;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "surfacing/make_surface.h"
+#include "surfacing/gather_surface.h"
 #include "surfacing/surface_attributes.h"
 #include "surfacing/surface_mesh.h"
 #include "surfacing/surface_shares.h"
