@@ -36,10 +36,12 @@ WholeSurface gather_surface(ParticleSurface part) {
   for (std::size_t r = 0; r < arrived.size(); ++r) {
     for (const Vec3i& key : keys_of[r])
       arrived[r].take(all.bucket(static_cast<std::size_t>(all.find(key))), 512 * sizeof(float));
-    if (!all.has_owners()) continue;
-    const auto owners = shares->carried.unpack(arrived[r], keys_of[r].size() * 512);
-    for (std::size_t n = 0; n < keys_of[r].size(); ++n)
-      std::copy_n(&owners[n * 512], 512, all.owners(static_cast<std::size_t>(all.find(keys_of[r][n]))));
+    if (all.has_owners()) {
+      const auto owners = shares->carried.unpack(arrived[r], keys_of[r].size() * 512);
+      for (std::size_t n = 0; n < keys_of[r].size(); ++n)
+        std::copy_n(&owners[n * 512], 512, all.owners(static_cast<std::size_t>(all.find(keys_of[r][n]))));
+    }
+    arrived[r] = Parcel(0, {});
   }
   whole.surface.grid = std::move(all), whole.surface.report = part.report;
   whole.points = shares->carried.take_points();

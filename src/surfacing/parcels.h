@@ -82,10 +82,19 @@ class Parcels {
   /// What arrived, in order of ranks; nothing from those that had nothing to send. Collective.
   std::vector<Parcel> exchange() {
     std::vector<Message> outgoing;
-    for (std::size_t r = 0; r < bytes_.size(); ++r)
-      if (!bytes_[r].empty()) outgoing.push_back({static_cast<int>(r), std::move(bytes_[r])});
+    for (int r = 0; r < comm_.size(); ++r)
+      if (r != comm_.rank() && !to(r).empty()) outgoing.push_back({r, std::move(to(r))});
     std::vector<Parcel> arrived;
-    for (Message& m : comm_.exchange(std::move(outgoing))) arrived.emplace_back(m.rank, std::move(m.bytes));
+    // What a rank has for itself stays where it is.
+    const auto add_own = [&] {
+      if (!to(comm_.rank()).empty()) arrived.emplace_back(comm_.rank(), std::move(to(comm_.rank())));
+      to(comm_.rank()) = {};
+    };
+    for (Message& m : comm_.exchange(std::move(outgoing))) {
+      if (m.rank > comm_.rank()) add_own();
+      arrived.emplace_back(m.rank, std::move(m.bytes));
+    }
+    add_own();
     return arrived;
   }
 
