@@ -40,7 +40,7 @@ struct Particle {
   float radius;
 };
 
-/// A pool of side³ jittered particles with waves on it, and one that is a hole at its bottom.
+/// A pool of jittered particles, `side` of them long and wide, with waves on it.
 std::vector<Particle> pool(int side, float radius) {
   std::vector<Particle> all;
   for (int i = 0; i < side; ++i)
@@ -175,12 +175,12 @@ void check_held(Comm& comm) {
   const auto part = make_shared_surface(std::move(in.points), in.ends, {}, nullptr, comm);
   require(bool(part), "the pool has no surface");
   const double all = static_cast<double>(part->report.particles), ranks = comm.size();
-  // The side of a share in particles; shares of the curve are not cubes, and have up to twice the faces.
-  const double edge = std::cbrt(all / ranks), around = ranks > 1 ? 2 * 6 * 4 / edge : 0;
+  // Four particles deep around the six faces of a share; the cut is even to a fifth.
+  const double edge = std::cbrt(all / ranks), around = ranks > 1 ? 6 * 4 / edge : 0;
   if (comm.root())
     fmt::print(stderr, "{} ranks: the fullest holds {:.2f} of all particles\n", ranks,
                static_cast<double>(part->report.most_held) / all);
-  require(static_cast<double>(part->report.most_held) < all / ranks * (1.35 + around), "a rank holds too much");
+  require(static_cast<double>(part->report.most_held) < all / ranks * (1.2 + around), "a rank holds too much");
 }
 
 }  // namespace
