@@ -15,8 +15,17 @@
 #include "domain/channel/buffer.h"
 #include "domain/volume/tile.h"
 #include "surfacing/bucket_map.h"
+#include "surfacing/surface_halo.h"
 
 namespace aegir {
+
+class SurfaceShares;
+
+/// A voxel of a bucket has another owner than before.
+struct OwnerChange {
+  std::uint16_t voxel;
+  std::int32_t owner;
+};
 
 class BandGrid {
  public:
@@ -25,12 +34,14 @@ class BandGrid {
 
   BandGrid() = default;
   /// Buckets in ascending order of their keys; `inside_keys` are wholly inside and store nothing. Values are not set.
-  /// Memory comes from the pool, where one is given, and goes back to it.
+  /// Memory comes from the pool, where one is given, and goes back to it. Where ranks share a surface, keys are this
+  /// rank's, and the buckets of others around them are kept as copies; collective then.
   BandGrid(double voxel, int band, std::vector<Vec3i> keys, std::vector<Vec3i> inside_keys, bool owners,
-           std::shared_ptr<BufferPool> pool = nullptr);
+           std::shared_ptr<BufferPool> pool = nullptr, std::shared_ptr<SurfaceShares> shares = nullptr);
 
   double voxel() const { return voxel_; }
   float band() const { return band_; }
+  /// Buckets of this rank; slots from here on are copies.
   std::size_t size() const { return keys_.size(); }
   const std::vector<Vec3i>& keys() const { return keys_; }
   const std::vector<Vec3i>& inside_keys() const { return inside_keys_; }
@@ -45,8 +56,15 @@ class BandGrid {
   const float* bucket(std::size_t slot) const { return values() + slot * bucket_values; }
   /// Memory for other values of the same layout, not set.
   PooledBuffer more_values() const { return {bytes(), pool_.get()}; }
-  /// Exchanges the values for others of the same layout.
-  void swap_values(PooledBuffer& other) { std::swap(values_, other); }
+  /// Exchanges the values for others of the same layout, of which copies need not be set. Collective where ranks share
+  /// the surface, as is all that brings copies up to date.
+  void swap_values(PooledBuffer& other);
+  void update_values();
+  void update_owners();
+  /// The same where only some owners have changed; per own bucket.
+  void update_owners(const std::vector<std::vector<OwnerChange>>& changed);
+  const std::shared_ptr<SurfaceShares>& shares() const { return shares_; }
+  const SurfaceHalo& halo() const { return halo_; }
   const std::shared_ptr<BufferPool>& pool() const { return pool_; }
 
   bool has_owners() const { return has_owners_; }
@@ -61,13 +79,17 @@ class BandGrid {
   void load(const float* from, std::size_t slot, PaddedTile<float, Width>& tile) const;
 
  private:
-  std::size_t bytes() const { return std::max<std::size_t>(1, keys_.size()) * bucket_values * sizeof(float); }
+  std::size_t bytes() const { return std::max<std::size_t>(1, keys_.size() + copies_) * bucket_values * sizeof(float); }
+  void add_copies();
 
   double voxel_ = 1;
   float band_ = 3;
   std::vector<Vec3i> keys_, inside_keys_;
   BucketMap map_;
   std::vector<std::int32_t> around_;
+  std::shared_ptr<SurfaceShares> shares_;
+  SurfaceHalo halo_;
+  std::size_t copies_ = 0;
   std::shared_ptr<BufferPool> pool_;
   PooledBuffer values_, owners_;
   bool has_owners_ = false;

@@ -10,6 +10,7 @@
 #include "parallel/threads.h"
 #include "surfacing/redistance.h"
 #include "surfacing/surface_attributes.h"
+#include "surfacing/surface_shares.h"
 
 namespace aegir {
 namespace {
@@ -55,8 +56,8 @@ Result<MaskFunction> make_mask(const FilterMask& mask, const PointSet& points) {
 }
 
 /// The mask, less where particles are alone.
-MaskFunction sparing_droplets(MaskFunction mask, std::span<const float> company) {
-  return [mask = std::move(mask), company](const BandGrid& grid, std::size_t slot, float* out) {
+MaskFunction sparing_droplets(MaskFunction mask, const std::vector<float>& company) {
+  return [mask = std::move(mask), &company](const BandGrid& grid, std::size_t slot, float* out) {
     if (mask)
       mask(grid, slot, out);
     else
@@ -215,7 +216,7 @@ void filter_once(BandGrid& grid, const SurfaceFilter& filter, const MaskFunction
 }  // namespace
 
 Status apply_filter(BandGrid& grid, const SurfaceFilter& filter, const PointSet& points,
-                    std::span<const float> company) {
+                    const std::vector<float>* company) {
   if (filter.width < 1 || filter.width > widest)
     return usage_error({}, "the width of a filter is {} voxels; it must be 1 to {}, more is done by iterations",
                        filter.width, widest);
@@ -224,10 +225,11 @@ Status apply_filter(BandGrid& grid, const SurfaceFilter& filter, const PointSet&
   if (!(filter.distance >= 0 && filter.distance <= 1000))
     return usage_error({}, "the distance of a filter is {} voxels; it must be 0 to 1000", filter.distance);
   auto mask = make_mask(filter.mask, points);
-  if (!mask) return mask.error();
-  if (grid.size() == 0) return {};
-  if (filter.spare_droplets && !company.empty()) {
-    *mask = sparing_droplets(std::move(*mask), company);
+  const Status made = mask ? Status() : Status(mask.error());
+  if (Status ok = grid.shares() ? grid.shares()->comm().agree(made) : made; !ok) return ok;
+  if (grid.size() == 0 && !grid.shares()) return {};
+  if (filter.spare_droplets && company) {
+    *mask = sparing_droplets(std::move(*mask), *company);
     extend_owners(grid);
   }
   // Curvature moves the surface by a fraction of a voxel and keeps distances nearly what they are.

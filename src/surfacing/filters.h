@@ -12,7 +12,7 @@
 // thin features stay [Zhu 2005, chapter 4].
 #pragma once
 
-#include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "io/point_set.h"
@@ -22,9 +22,10 @@
 namespace aegir {
 
 /// Filters in place. Masks by attribute look at `points` through the owners of voxels, and so does sparing droplets at
-/// `company`, which says for every particle from 0 to 1 how little alone it is (nothing: none is). Fails for an
-/// attribute or volume that is not there, and for widths that are not 1 to 4.
+/// `company`, which says for every particle from 0 to 1 how little alone it is (null: none is). Both may grow on the
+/// way where ranks share the surface; collective then. Fails for an attribute or volume that is not there, and for
+/// widths that are not 1 to 4.
 Status apply_filter(BandGrid& grid, const SurfaceFilter& filter, const PointSet& points,
-                    std::span<const float> company = {});
+                    const std::vector<float>* company = nullptr);
 
 }  // namespace aegir

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "parallel/threads.h"
 #include "surfacing/filters.h"
@@ -9,6 +11,7 @@
 #include "surfacing/redistance.h"
 #include "surfacing/spacing.h"
 #include "surfacing/stamp_lists.h"
+#include "surfacing/surface_shares.h"
 
 namespace aegir {
 namespace {
@@ -16,14 +19,8 @@ namespace {
 /// Voxels further out than this are not addressed.
 constexpr double farthest_voxel = 1 << 29;
 
-/// What is used of the input.
-struct Particles {
-  std::vector<Vec3d> position;
-  std::vector<float> radius;
-  std::vector<std::uint32_t> source;  // empty: all, in order
-};
-
-Result<std::vector<float>> radii_of(const PointSet& points, const SurfaceSettings& s, SurfaceReport& report) {
+Result<std::vector<float>> radii_of(const PointSet& points, const SurfaceSettings& s, Comm* comm,
+                                    SurfaceReport& report) {
   std::vector<float> radius(points.size(), static_cast<float>(s.default_radius));
   if (const PointAttribute* a = points.find("pscale")) {
     if (a->type == PointAttribute::float32)
@@ -37,14 +34,14 @@ Result<std::vector<float>> radii_of(const PointSet& points, const SurfaceSetting
     return radius;
   }
   report.guessed_radius =
-      s.default_radius > 0 ? s.default_radius : radius_per_spacing * estimate_spacing(points.position);
+      s.default_radius > 0 ? s.default_radius : radius_per_spacing * estimate_spacing(points.position, comm);
   std::fill(radius.begin(), radius.end(), static_cast<float>(report.guessed_radius));
   return radius;
 }
 
 /// Leaves out what is no number or nowhere.
-Particles usable(const PointSet& points, std::vector<float> radius, SurfaceReport& report) {
-  Particles p;
+SurfaceParticles usable(const PointSet& points, std::vector<float> radius, SurfaceReport& report) {
+  SurfaceParticles p;
   const auto good = [&](std::size_t i) {
     return is_finite(points.position[i]) && std::isfinite(radius[i]) && radius[i] > 0 && radius[i] < 1e18f;
   };
@@ -67,17 +64,43 @@ Particles usable(const PointSet& points, std::vector<float> radius, SurfaceRepor
   return p;
 }
 
-double median_of_some(const std::vector<float>& values) {
+/// The median radius of at most 65536 particles, evenly picked from all in their order: part by part, as ranks have
+/// them.
+double median_of_some(const SurfaceParticles& p, std::span<const std::size_t> parts, Comm* comm) {
+  std::vector<std::int64_t> counts(parts.size(), 0);
+  for (std::size_t i = 0, part = 0; i < p.position.size(); ++i) {
+    while ((p.source.empty() ? i : p.source[i]) >= parts[part]) ++part;
+    ++counts[part];
+  }
+  const std::vector<std::int64_t> all = comm ? gather_all(*comm, counts) : counts;
+  const std::size_t ranks = all.size() / parts.size(), rank = comm ? static_cast<std::size_t>(comm->rank()) : 0;
+  const std::int64_t stride = std::accumulate(all.begin(), all.end(), std::int64_t{0}) / 65536 + 1;
   std::vector<float> some;
-  const std::size_t stride = values.size() / 65536 + 1;
-  for (std::size_t i = 0; i < values.size(); i += stride) some.push_back(values[i]);
+  std::int64_t before = 0;
+  std::size_t i = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const std::int64_t count = all[r * parts.size() + part];
+      if (r == rank) {
+        for (std::int64_t j = (stride - before % stride) % stride; j < count; j += stride)
+          some.push_back(p.radius[i + static_cast<std::size_t>(j)]);
+        i += static_cast<std::size_t>(count);
+      }
+      before += count;
+    }
+  if (comm) some = gather_all(*comm, some);
   const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
   std::nth_element(some.begin(), middle, some.end());
   return *middle;
 }
 
-Status check_proportions(const Particles& p, const SurfaceSettings& s, const SurfaceReport& report) {
-  const float largest = *std::max_element(p.radius.begin(), p.radius.end());
+Status check_proportions(const SurfaceParticles& p, const SurfaceSettings& s, Comm* comm, const SurfaceReport& report) {
+  double most[2] = {0, 0};  // radius, and distance from the origin along an axis
+  for (const float r : p.radius) most[0] = std::max(most[0], static_cast<double>(r));
+  for (const Vec3d& x : p.position) most[1] = std::max({most[1], std::abs(x.x), std::abs(x.y), std::abs(x.z)});
+  if (comm) comm->max(most);
+  const auto largest = static_cast<float>(most[0]);
+  const double far = most[1];
   const double factor = s.radius_scale * method_scale(s.method);
   if (2 * largest * factor / report.voxel > most_voxels_across)
     return io_error(
@@ -85,10 +108,6 @@ Status check_proportions(const Particles& p, const SurfaceSettings& s, const Sur
         "larger, "
         "or correct the radii (half of them are at most {:.4g} m)",
         largest, largest / report.voxel, report.voxel, report.spacing * radius_per_spacing);
-  Box box;
-  for (const Vec3d& x : p.position) box.add(x);
-  const double far = std::max({std::abs(box.min.x), std::abs(box.min.y), std::abs(box.min.z), std::abs(box.max.x),
-                               std::abs(box.max.y), std::abs(box.max.z)});
   if (far / report.voxel > farthest_voxel)
     return io_error(
         "a particle is {:.4g} m from the origin, which is too far for voxels of {:.4g} m; make voxels larger", far,
@@ -122,13 +141,11 @@ void translate_owners(BandGrid& grid, const std::vector<std::uint32_t>& source) 
   });
 }
 
-/// How little alone each particle of the input is; nothing where shapes do not know.
-std::vector<float> company_of(const Shapes& shapes, const ParticleBlocks& blocks, const Particles& used,
-                              std::size_t particles) {
-  if (shapes.company.empty()) return {};
+/// How little alone each particle of the input is.
+std::vector<float> company_of(const Shapes& shapes, const SurfaceParticles& used, std::size_t particles) {
   std::vector<float> company(particles, 1.0f);
   for (std::size_t k = 0; k < shapes.size(); ++k) {
-    const std::uint32_t i = blocks.source[shapes.particle[k]];
+    const auto i = static_cast<std::size_t>(shapes.owner[k]);
     company[used.source.empty() ? i : used.source[i]] = shapes.company[k];
   }
   return company;
@@ -172,47 +189,95 @@ std::vector<std::string> SurfaceReport::remarks() const {
   return all;
 }
 
-Result<ParticleSurface> make_surface(const PointSet& points, const SurfaceSettings& given,
-                                     std::shared_ptr<BufferPool> pool) {
+namespace {
+
+/// What ranks have counted, together.
+void add_up(SurfaceReport& report, const SurfaceShares& shares) {
+  Comm& comm = shares.comm();
+  std::int64_t counts[] = {report.particles, report.not_finite, report.without_radius, report.shaped};
+  comm.sum(counts);
+  report.particles = counts[0], report.not_finite = counts[1], report.without_radius = counts[2];
+  report.shaped = counts[3];
+  report.most_held = comm.max(static_cast<std::int64_t>(shares.carried.size()) + shares.copied);
+}
+
+/// The whole way. Where ranks share the surface `comm` is set, and points are given up when they have been sent.
+Result<ParticleSurface> make(const PointSet& points, std::span<const std::size_t> parts, const SurfaceSettings& given,
+                             std::shared_ptr<BufferPool> pool, Comm* comm, const std::function<void()>& points_sent) {
   if (!pool) pool = std::make_shared<BufferPool>();
   const SurfaceSettings s = completed(given);
   if (Status ok = check_settings(s); !ok) return ok.error();
   ParticleSurface surface;
   SurfaceReport& report = surface.report;
   report.particles = static_cast<std::int64_t>(points.size());
-  auto radius = radii_of(points, s, report);
+  auto radius = radii_of(points, s, comm, report);
   if (!radius) return radius.error();
-  const Particles p = usable(points, std::move(*radius), report);
-  if (p.position.empty()) {
+  SurfaceParticles p = usable(points, std::move(*radius), report);
+  const bool any = comm ? comm->any(!p.position.empty()) : !p.position.empty();
+  if (!any) {
     report.voxel = s.voxel_size > 0 ? s.voxel_size : 1;
-    surface.grid = BandGrid(report.voxel, s.band, {}, {}, false);
+    std::shared_ptr<SurfaceShares> nobodys;
+    if (comm) {
+      nobodys = std::make_shared<SurfaceShares>(*comm, SurfaceLattice(), SurfaceCut());
+      nobodys->send_particles(p, points, parts);
+      add_up(report, *nobodys);
+    }
+    surface.grid = BandGrid(report.voxel, s.band, {}, {}, false, nullptr, nobodys);
     return surface;
   }
-  report.spacing = median_of_some(p.radius) / radius_per_spacing;
+  report.spacing = median_of_some(p, parts, comm) / radius_per_spacing;
   report.voxel = s.voxel_size > 0 ? s.voxel_size : 0.5 * report.spacing;
-  if (Status ok = check_proportions(p, s, report); !ok) return ok.error();
+  if (Status ok = check_proportions(p, s, comm, report); !ok) return ok.error();
   const int cell = std::max(1, static_cast<int>(std::ceil(2 * report.spacing / report.voxel - 0.01)));
-  const ParticleBlocks blocks = sort_particles(p.position, p.radius, {report.voxel, cell});
-  const NearSurface near = find_near_surface(blocks);
-  const Shapes shapes = s.method == SurfaceMethod::ellipsoids
-                            ? make_ellipsoids(blocks, near, s)
-                            : make_spheres(blocks, near, static_cast<float>(s.radius_scale * method_scale(s.method)));
+  const SurfaceLattice lattice{report.voxel, cell};
+  const bool owners = wants_owners(points, s);
+  std::shared_ptr<SurfaceShares> shares;
+  if (comm) {
+    shares = std::make_shared<SurfaceShares>(*comm, lattice, cut_surface(*comm, lattice, p.position));
+    p = shares->send_particles(p, points, parts);
+    points_sent();
+  }
+  ParticleBlocks blocks = sort_particles(p.position, p.radius, lattice);
+  const NearSurface near = find_near_surface(blocks, shares.get());
+  Shapes shapes = s.method == SurfaceMethod::ellipsoids
+                      ? make_ellipsoids(blocks, near, s, shares.get())
+                      : make_spheres(blocks, near, static_cast<float>(s.radius_scale * method_scale(s.method)));
   report.shaped = static_cast<std::int64_t>(shapes.size());
-  BandGrid field = rasterize(blocks, near, shapes,
+  std::vector<float> company;
+  if (shapes.stretched) company = company_of(shapes, p, shares ? shares->carried.own() : points.size());
+  if (shares && shapes.stretched) shares->carried.company() = std::move(company);
+  BandGrid field = rasterize(blocks, near, std::move(shapes),
                              {.method = s.method,
                               .search_radius = static_cast<float>(s.search_radius),
                               .band = s.band,
-                              .owners = wants_owners(points, s),
-                              .pool = pool});
+                              .owners = owners,
+                              .pool = pool,
+                              .shares = shares});
   translate_owners(field, p.source);
   surface.grid = redistance(std::move(field), {.whole_band = s.filters->empty(), .nearly = true});
-  const std::vector<float> company = company_of(shapes, blocks, p, points.size());
+  const PointSet& carried = shares ? shares->carried.points() : points;
+  const std::vector<float>& known = shares ? shares->carried.company() : company;
   for (const SurfaceFilter& filter : *s.filters) {
-    Status ok = apply_filter(surface.grid, filter, points, company);
+    Status ok = apply_filter(surface.grid, filter, carried, s.method == SurfaceMethod::ellipsoids ? &known : nullptr);
     if (!ok) return ok.error();
   }
   extend_owners(surface.grid);
+  if (shares) add_up(report, *shares);
   return surface;
+}
+
+}  // namespace
+
+Result<ParticleSurface> make_surface(const PointSet& points, const SurfaceSettings& settings,
+                                     std::shared_ptr<BufferPool> pool) {
+  const std::size_t end = points.size();
+  return make(points, {&end, 1}, settings, std::move(pool), nullptr, [] {});
+}
+
+Result<ParticleSurface> make_shared_surface(PointSet points, std::span<const std::size_t> parts,
+                                            const SurfaceSettings& settings, std::shared_ptr<BufferPool> pool,
+                                            Comm& comm) {
+  return make(points, parts, settings, std::move(pool), &comm, [&] { points = PointSet(); });
 }
 
 }  // namespace aegir

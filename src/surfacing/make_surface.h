@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "io/point_set.h"
+#include "parallel/comm.h"
 #include "surfacing/band_grid.h"
 #include "surfacing/surface_settings.h"
 
@@ -27,6 +29,7 @@ struct SurfaceReport {
   double spacing = 0;               ///< metres between particles, from the median radius
   double guessed_radius = 0;        ///< metres; 0 where the particles have radii
   double voxel = 0;                 ///< metres
+  std::int64_t most_held = 0;       ///< particles on the rank with the most, copies included, where ranks share
   /// Sentences for the user: what was skipped or assumed; empty if nothing was.
   std::vector<std::string> remarks() const;
 };
@@ -45,6 +48,13 @@ struct ParticleSurface {
 /// A pool that is kept from frame to frame saves the clearing of fresh memory, a fifth of the time.
 Result<ParticleSurface> make_surface(const PointSet& points, const SurfaceSettings& settings,
                                      std::shared_ptr<BufferPool> pool = nullptr);
+
+/// The part of the level set that is this rank's; all ranks' particles together make the surface, with the bits of one
+/// rank. Heavy work is done by all, each for its share: of its particles, and of copies of what lies around. `parts`:
+/// where each Object ends in `points`. What owners carry is in the grid's shares. Collective.
+Result<ParticleSurface> make_shared_surface(PointSet points, std::span<const std::size_t> parts,
+                                            const SurfaceSettings& settings, std::shared_ptr<BufferPool> pool,
+                                            Comm& comm);
 
 /// The settings with what is chosen by method filled in.
 SurfaceSettings completed(SurfaceSettings settings);

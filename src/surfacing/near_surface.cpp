@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "parallel/threads.h"
+#include "surfacing/neighbour_copies.h"
 
 namespace aegir {
 namespace {
@@ -77,12 +79,20 @@ class PaddedShares {
 };
 
 /// What a full liquid's share is with the radii that were given: nine in ten surrounded cells have less. 1 where radii
-/// are those of the particles' volume; few cells tell nothing.
-float full_liquid(const std::vector<float>& means) {
+/// are those of the particles' volume; few cells tell nothing. Many blocks are sampled by their coordinates, so that
+/// all ranks together look at the same ones.
+float full_liquid(const ParticleBlocks& blocks, const std::vector<float>& means, Comm* comm) {
   std::vector<float> some;
-  const std::size_t stride = means.size() / (1 << 18) + 1;
-  for (std::size_t i = 0; i < means.size(); i += stride)
-    if (means[i] > 0) some.push_back(means[i]);
+  const auto all = static_cast<std::int64_t>(blocks.blocks());
+  const auto stride = static_cast<std::uint64_t>(comm ? comm->sum(all) : all) / (1 << 12) + 1;
+  for (std::size_t b = 0; b < blocks.blocks(); ++b) {
+    const Vec3i& key = blocks.key[b];
+    const auto part = [](std::int32_t v) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(v)); };
+    if (stride > 1 && mix(part(key.x) * 0x9e3779b97f4a7c15ull + (part(key.y) << 32 | part(key.z))) % stride) continue;
+    for (std::size_t c = b * 64; c < b * 64 + 64; ++c)
+      if (means[c] > 0) some.push_back(means[c]);
+  }
+  if (comm) some = gather_all(*comm, some);
   if (some.size() < 32) return 1;
   const auto at = some.begin() + static_cast<std::ptrdiff_t>(some.size() * 9 / 10);
   std::nth_element(some.begin(), at, some.end());
@@ -91,11 +101,21 @@ float full_liquid(const std::vector<float>& means) {
 
 }  // namespace
 
-NearSurface find_near_surface(const ParticleBlocks& blocks) {
-  const std::size_t n = blocks.blocks();
+std::vector<std::uint64_t> surrounded_cells(const ParticleBlocks& blocks, const std::vector<std::uint64_t>& occupied) {
+  std::vector<std::uint64_t> surrounded(blocks.blocks());
+  parallel_for(0, blocks.blocks(), grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b)
+      surrounded[b] = occupied[b] ? Padded(blocks, occupied, b).all_around() : 0;
+  });
+  return surrounded;
+}
+
+NearSurface find_near_surface(ParticleBlocks& blocks, SurfaceShares* shares) {
+  const SurfaceHalo halo = shares ? copy_blocks_around(blocks, *shares) : SurfaceHalo();
+  const std::size_t n = blocks.blocks(), known = blocks.key.size();
   NearSurface near;
-  std::vector<float> shares(n * 64), means(n * 64, 0.0f);
-  near.occupied.assign(n, 0), near.interior.assign(n, 0), near.shaped.assign(n, 0), near.stamped.assign(n, 0);
+  std::vector<float> filled(known * 64), means(n * 64, 0.0f);
+  near.occupied.assign(known, 0), near.interior.assign(known, 0), near.shaped.assign(n, 0), near.stamped.assign(n, 0);
   const double m = blocks.lattice.cell_voxels, per_cell = sphere / (m * m * m);
   parallel_for(0, n, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b)
@@ -107,28 +127,27 @@ NearSurface find_near_surface(const ParticleBlocks& blocks) {
           cubes += r * r * r;
         }
         near.occupied[b] |= static_cast<std::uint64_t>(last > first) << c;
-        shares[b * 64 + c] = static_cast<float>(cubes * per_cell);
+        filled[b * 64 + c] = static_cast<float>(cubes * per_cell);
       }
   });
+  if (shares) halo.update(near.occupied.data(), sizeof(std::uint64_t)), halo.update(filled.data(), 64 * sizeof(float));
+  const std::vector<std::uint64_t> surrounded = surrounded_cells(blocks, near.occupied);
   parallel_for(0, n, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const std::uint64_t surrounded = near.occupied[b] ? Padded(blocks, near.occupied, b).all_around() : 0;
-      if (surrounded) PaddedShares(blocks, shares, b).mean_around(surrounded, &means[b * 64]);
-    }
+    for (std::size_t b = begin; b < end; ++b)
+      if (surrounded[b]) PaddedShares(blocks, filled, b).mean_around(surrounded[b], &means[b * 64]);
   });
-  const float least = full_share * full_liquid(means);
+  const float least = full_share * full_liquid(blocks, means, shares ? &shares->comm() : nullptr);
   parallel_for(0, n, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b)
       for (std::size_t c = 0; c < 64; ++c)
         near.interior[b] |= static_cast<std::uint64_t>(means[b * 64 + c] >= least) << c;
   });
-  parallel_for(0, n, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const std::uint64_t deep = near.interior[b] ? Padded(blocks, near.interior, b).all_around() : 0;
-      near.shaped[b] = near.occupied[b] & ~near.interior[b];
-      near.stamped[b] = near.occupied[b] & ~deep;
-    }
-  });
+  if (shares) halo.update(near.interior.data(), sizeof(std::uint64_t));
+  const std::vector<std::uint64_t> deep = surrounded_cells(blocks, near.interior);
+  for (std::size_t b = 0; b < n; ++b) {
+    near.shaped[b] = near.occupied[b] & ~near.interior[b];
+    near.stamped[b] = near.occupied[b] & ~deep[b];
+  }
   return near;
 }
 

@@ -18,15 +18,21 @@
 
 namespace aegir {
 
-/// One bit per search cell of every block.
+class SurfaceShares;
+
+/// One bit per search cell of every block; shaped and stamped for own blocks only.
 struct NearSurface {
   std::vector<std::uint64_t> occupied, interior;
   std::vector<std::uint64_t> shaped;   ///< occupied, not interior
   std::vector<std::uint64_t> stamped;  ///< shaped, or interior beside a cell that is not
 };
 
-/// Looks at counts of particles only; four bytes per particle and 65 integers per block.
-NearSurface find_near_surface(const ParticleBlocks& blocks);
+/// Looks at counts of particles only; four bytes per particle and 65 integers per block. Where ranks share a surface
+/// the blocks around this rank's come in as copies, and what is full is the same for all; collective then.
+NearSurface find_near_surface(ParticleBlocks& blocks, SurfaceShares* shares = nullptr);
+
+/// Cells of every own block that are occupied, as are the 26 around them.
+std::vector<std::uint64_t> surrounded_cells(const ParticleBlocks& blocks, const std::vector<std::uint64_t>& occupied);
 
 /// Calls f(neighbour block or none, offset) for the 27 blocks around one, itself included, x slowest.
 template <class F>

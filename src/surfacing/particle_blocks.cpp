@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 
 #include "base/assert.h"
 #include "parallel/threads.h"
@@ -13,33 +12,8 @@ namespace {
 
 constexpr std::size_t chunk = 1 << 15;
 
-/// Which block a position lies in, and where in it.
-struct Place {
-  Vec3i block;
-  Vec3f local;
-};
-
-class Locator {
- public:
-  explicit Locator(const SurfaceLattice& lattice)
-      : per_metre_(1 / lattice.voxel), edge_(lattice.block_voxels()), per_edge_(1.0 / lattice.block_voxels()) {}
-
-  Place operator()(const Vec3d& p) const {
-    Place r;
-    for (int a = 0; a < 3; ++a) {
-      const double q = p[a] * per_metre_, block = std::floor(q * per_edge_);
-      r.block[a] = static_cast<std::int32_t>(block);
-      r.local[a] = static_cast<float>(q - block * edge_);
-    }
-    return r;
-  }
-
- private:
-  double per_metre_, edge_, per_edge_;
-};
-
 /// All blocks that hold a particle: each chunk finds its own, then they are joined.
-std::vector<Vec3i> find_blocks(std::span<const Vec3d> positions, const Locator& locate) {
+std::vector<Vec3i> find_blocks(std::span<const Vec3d> positions, const BlockLocator& locate) {
   const std::size_t chunks = (positions.size() + chunk - 1) / chunk;
   std::vector<std::vector<Vec3i>> found(chunks);
   parallel_for(0, chunks, 1, [&](std::size_t begin, std::size_t end) {
@@ -64,7 +38,7 @@ std::vector<Vec3i> find_blocks(std::span<const Vec3d> positions, const Locator& 
 }
 
 /// Number of every particle's block, and how many each has.
-std::vector<std::uint32_t> block_of(std::span<const Vec3d> positions, const Locator& locate, const BucketMap& map,
+std::vector<std::uint32_t> block_of(std::span<const Vec3d> positions, const BlockLocator& locate, const BucketMap& map,
                                     std::vector<std::uint32_t>& counts) {
   std::vector<std::uint32_t> block(positions.size());
   parallel_for(0, positions.size(), chunk, [&](std::size_t begin, std::size_t end) {
@@ -86,26 +60,21 @@ std::vector<std::uint32_t> block_of(std::span<const Vec3d> positions, const Loca
 }
 
 /// Brings the particles of one block, listed in the order of the input, into the order of cells.
-void fill_block(std::span<const Vec3d> positions, std::span<const float> radii, const Locator& locate,
+void fill_block(std::span<const Vec3d> positions, std::span<const float> radii, const BlockLocator& locate,
                 ParticleBlocks& out, std::size_t b, std::vector<std::uint32_t>& order) {
   const std::uint32_t first = out.first(b), last = out.cell_first[(b + 1) * 65];
   if (!std::is_sorted(&out.source[first], &out.source[first] + (last - first)))
     std::sort(&out.source[first], &out.source[first] + (last - first));
   order.assign(&out.source[first], &out.source[first] + (last - first));
-  const float per_cell = 1.0f / static_cast<float>(out.lattice.cell_voxels);
-  const auto cell_of = [&](const Vec3f& local) {
-    const auto along = [&](float v) { return std::clamp(static_cast<int>(v * per_cell), 0, 3); };
-    return static_cast<std::uint32_t>((along(local.x) * 4 + along(local.y)) * 4 + along(local.z));
-  };
   std::array<std::uint32_t, 65> next{};
-  for (const std::uint32_t i : order) ++next[cell_of(locate(positions[i]).local) + 1];
+  for (const std::uint32_t i : order) ++next[locate.cell(locate(positions[i]).local) + 1];
   next[0] = first;
   for (std::size_t c = 0; c < 64; ++c) next[c + 1] += next[c];
   // The first entry is there already, and the block before reads it.
   std::copy(next.begin() + 1, next.end(), &out.cell_first[b * 65 + 1]);
   for (const std::uint32_t i : order) {
     const Vec3f local = locate(positions[i]).local;
-    const std::uint32_t to = next[cell_of(local)]++;
+    const std::uint32_t to = next[locate.cell(local)]++;
     out.x[to] = local.x, out.y[to] = local.y, out.z[to] = local.z;
     out.radius[to] = static_cast<float>(radii[i] / out.lattice.voxel);
     out.source[to] = i;
@@ -114,11 +83,17 @@ void fill_block(std::span<const Vec3d> positions, std::span<const float> radii, 
 
 }  // namespace
 
+BlockLocator::BlockLocator(const SurfaceLattice& lattice)
+    : per_metre_(1 / lattice.voxel),
+      edge_(lattice.block_voxels()),
+      per_edge_(1.0 / lattice.block_voxels()),
+      per_cell_(1.0f / static_cast<float>(lattice.cell_voxels)) {}
+
 ParticleBlocks sort_particles(std::span<const Vec3d> positions, std::span<const float> radii,
                               const SurfaceLattice& lattice) {
   AEGIR_ASSERT(positions.size() == radii.size() && positions.size() < INT32_MAX - 64,
                "one radius per particle, at most 2^31");
-  const Locator locate(lattice);
+  const BlockLocator locate(lattice);
   ParticleBlocks out;
   out.lattice = lattice;
   out.key = find_blocks(positions, locate);

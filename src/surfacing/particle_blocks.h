@@ -7,6 +7,8 @@
 // does not depend on the distance from the origin; a block's corner lies on a corner of a voxel.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,18 +26,49 @@ struct SurfaceLattice {
   int block_voxels() const { return 4 * cell_voxels; }
 };
 
+/// Which block a position lies in, and where in it.
+struct BlockPlace {
+  Vec3i block;
+  Vec3f local;  ///< voxels
+};
+
+class BlockLocator {
+ public:
+  explicit BlockLocator(const SurfaceLattice& lattice);
+  BlockPlace operator()(const Vec3d& p) const {
+    BlockPlace r;
+    for (int a = 0; a < 3; ++a) {
+      const double q = p[a] * per_metre_, block = std::floor(q * per_edge_);
+      r.block[a] = static_cast<std::int32_t>(block);
+      r.local[a] = static_cast<float>(q - block * edge_);
+    }
+    return r;
+  }
+  /// The search cell of its block that a place lies in.
+  std::uint32_t cell(const Vec3f& local) const {
+    const auto along = [&](float v) { return std::clamp(static_cast<int>(v * per_cell_), 0, 3); };
+    return static_cast<std::uint32_t>((along(local.x) * 4 + along(local.y)) * 4 + along(local.z));
+  }
+
+ private:
+  double per_metre_, edge_, per_edge_;
+  float per_cell_;
+};
+
 struct ParticleBlocks {
   static constexpr int cells = 64;           ///< per block, z fastest
   static constexpr std::uint32_t ahead = 8;  ///< values that may be read beyond the last particle
 
   SurfaceLattice lattice;
-  std::vector<Vec3i> key;                 ///< block coordinates, ascending
+  std::vector<Vec3i> key;                 ///< block coordinates, ascending; then copies of other ranks' blocks
   BucketMap map;                          ///< coordinate → block
   std::vector<std::uint32_t> cell_first;  ///< 65 per block: first particle of each cell, and the end
-  std::vector<float> x, y, z, radius;     ///< sorted; `ahead` more than there are particles
+  std::vector<float> x, y, z, radius;     ///< sorted; copies last; `ahead` more than there are particles
   std::vector<std::uint32_t> source;      ///< where a particle was in the input
+  std::size_t copies = 0;                 ///< blocks of other ranks, of which only what is needed is here
 
-  std::size_t blocks() const { return key.size(); }
+  /// Own ones.
+  std::size_t blocks() const { return key.size() - copies; }
   std::size_t size() const { return source.size(); }
   std::uint32_t first(std::size_t block) const { return cell_first[block * 65]; }
   std::uint32_t last(std::size_t block) const { return cell_first[block * 65 + 64]; }

@@ -6,6 +6,7 @@
 #include "parallel/threads.h"
 #include "surfacing/bucket_tiles.h"
 #include "surfacing/stamp_lists.h"
+#include "surfacing/surface_shares.h"
 
 namespace aegir {
 namespace {
@@ -25,7 +26,8 @@ class InteriorVoxels {
           const Vec3i block{i >> 2, j >> 2, k >> 2};
           if (block != last) {
             const std::int32_t b = blocks.map.find(block);
-            word = b == BucketMap::none ? 0 : near.interior[static_cast<std::size_t>(b)];
+            const auto known = static_cast<std::size_t>(b);
+            word = b == BucketMap::none || known >= near.interior.size() ? 0 : near.interior[known];
             last = block;
           }
           if (word >> (((i & 3) * 4 + (j & 3)) * 4 + (k & 3)) & 1) set(Vec3i{i, j, k} * m - base, m);
@@ -50,10 +52,11 @@ class InteriorVoxels {
 };
 
 /// Buckets that overlap an interior cell and that nothing reaches: all of them is inside.
-std::vector<Vec3i> interior_buckets(const ParticleBlocks& blocks, const NearSurface& near, const BucketMap& reached) {
+std::vector<Vec3i> interior_buckets(const ParticleBlocks& blocks, const NearSurface& near, const BucketMap& reached,
+                                    SurfaceShares* shares) {
   const int m = blocks.lattice.cell_voxels;
-  std::vector<std::vector<Vec3i>> found(blocks.blocks());
-  parallel_for(0, blocks.blocks(), 16, [&](std::size_t begin, std::size_t end) {
+  std::vector<std::vector<Vec3i>> found(near.interior.size());
+  parallel_for(0, found.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       if (near.interior[b] == 0) continue;
       BucketMap seen(64);
@@ -72,25 +75,26 @@ std::vector<Vec3i> interior_buckets(const ParticleBlocks& blocks, const NearSurf
   for (auto& part : found) keys.insert(keys.end(), part.begin(), part.end());
   std::sort(keys.begin(), keys.end(), key_less);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  if (shares) std::erase_if(keys, [&](const Vec3i& key) { return !shares->mine(key); });
   return keys;
 }
 
 /// What is left of the buckets after those that are of one sign, and have no neighbour of another, are set aside.
 class Rasterizer {
  public:
-  Rasterizer(const ParticleBlocks& blocks, const NearSurface& near, const Shapes& shapes,
-             const RasterSettings& settings)
-      : blocks_(blocks), near_(near), shapes_(shapes), s_(settings) {}
+  Rasterizer(const ParticleBlocks& blocks, const NearSurface& near, Shapes shapes, const RasterSettings& settings)
+      : blocks_(blocks), near_(near), shapes_(std::move(shapes)), s_(settings) {}
 
   BandGrid run() {
     const bool averages = s_.method == SurfaceMethod::zhu_bridson || s_.method == SurfaceMethod::solenthaler;
-    const StampLists lists =
-        list_stamps(blocks_, shapes_,
-                    {.own_shape = !averages, .radii = s_.search_radius, .voxels = averages ? 0.0f : StampTile::beyond});
+    const StampReach reach{
+        .own_shape = !averages, .radii = s_.search_radius, .voxels = averages ? 0.0f : StampTile::beyond};
+    if (s_.shares) shapes_ = share_shapes(blocks_.lattice, std::move(shapes_), reach, *s_.shares);
+    const StampLists lists = list_stamps(blocks_.lattice, shapes_, reach, s_.shares.get());
     BucketMap reached(lists.key.size());
     for (const Vec3i& key : lists.key) reached.insert(key, 0);
-    BandGrid grid(blocks_.lattice.voxel, s_.band, lists.key, interior_buckets(blocks_, near_, reached), s_.owners,
-                  s_.pool);
+    BandGrid grid(blocks_.lattice.voxel, s_.band, lists.key, interior_buckets(blocks_, near_, reached, s_.shares.get()),
+                  s_.owners, s_.pool, s_.shares);
     parallel_for(0, grid.size(), 8, [&](std::size_t begin, std::size_t end) {
       for (std::size_t slot = begin; slot < end; ++slot) {
         if (averages)
@@ -100,12 +104,13 @@ class Rasterizer {
         fill_inside(slot, grid);
       }
     });
+    grid.update_values();
     return grid;
   }
 
  private:
   Vec3f offset(std::uint32_t block, const Vec3i& bucket) const {
-    return Vec3f(blocks_.key[block] * blocks_.lattice.block_voxels() - bucket * 8);
+    return Vec3f(shapes_.key[block] * blocks_.lattice.block_voxels() - bucket * 8);
   }
 
   void stamp(const StampLists& lists, std::size_t slot, BandGrid& grid) const {
@@ -115,8 +120,8 @@ class Rasterizer {
     lists.for_each(slot, [&](std::uint32_t k, std::uint32_t block) {
       if (block != last) at = offset(block, grid.keys()[slot]), last = block;
       const Vec3f centre = Vec3f{shapes_.x[k], shapes_.y[k], shapes_.z[k]} + at;
-      const auto owner = static_cast<std::int32_t>(blocks_.source[shapes_.particle[k]]);
-      if (shapes_.spheres() || shapes_.filler[k])
+      const std::int32_t owner = shapes_.owner[k];
+      if (!shapes_.stretched || shapes_.filler[k])
         tile.add_sphere(centre, shapes_.radius[k], shapes_.filler[k] ? 0 : StampTile::beyond, owner, s_.owners);
       else
         tile.add_ellipsoid(centre, shapes_, k, owner, s_.owners);
@@ -132,9 +137,7 @@ class Rasterizer {
     lists.for_each(slot, [&](std::uint32_t k, std::uint32_t block) {
       if (block != last) at = offset(block, grid.keys()[slot]), last = block;
       const Vec3f centre = Vec3f{shapes_.x[k], shapes_.y[k], shapes_.z[k]} + at;
-      const float reach = s_.search_radius * blocks_.radius[shapes_.particle[k]];
-      const auto owner = static_cast<std::int32_t>(blocks_.source[shapes_.particle[k]]);
-      tile.add(centre, shapes_.radius[k], reach, slopes, owner);
+      tile.add(centre, shapes_.radius[k], s_.search_radius * shapes_.given[k], slopes, shapes_.owner[k]);
     });
     tile.store(grid.band(), slopes, grid.bucket(slot), s_.owners ? grid.owners(slot) : nullptr);
   }
@@ -156,15 +159,15 @@ class Rasterizer {
 
   const ParticleBlocks& blocks_;
   const NearSurface& near_;
-  const Shapes& shapes_;
+  Shapes shapes_;
   const RasterSettings& s_;
 };
 
 }  // namespace
 
-BandGrid rasterize(const ParticleBlocks& blocks, const NearSurface& near, const Shapes& shapes,
+BandGrid rasterize(const ParticleBlocks& blocks, const NearSurface& near, Shapes shapes,
                    const RasterSettings& settings) {
-  return Rasterizer(blocks, near, shapes, settings).run();
+  return Rasterizer(blocks, near, std::move(shapes), settings).run();
 }
 
 }  // namespace aegir

@@ -23,11 +23,13 @@ struct RasterSettings {
   int band = 3;
   bool owners = false;  ///< whether to remember which particle is nearest
   std::shared_ptr<BufferPool> pool = nullptr;
+  std::shared_ptr<SurfaceShares> shares = nullptr;  ///< where ranks make a surface together
 };
 
 /// Every bucket that is not known to be all inside or all outside. Per shape and bucket about 20 rows of eight voxels,
-/// 14 flops per voxel; all methods that average: 13 (zhu_bridson) or 37.
-BandGrid rasterize(const ParticleBlocks& blocks, const NearSurface& near, const Shapes& shapes,
+/// 14 flops per voxel; all methods that average: 13 (zhu_bridson) or 37. Shared surfaces: this rank's buckets;
+/// collective.
+BandGrid rasterize(const ParticleBlocks& blocks, const NearSurface& near, Shapes shapes,
                    const RasterSettings& settings);
 
 }  // namespace aegir

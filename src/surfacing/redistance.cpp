@@ -7,6 +7,7 @@
 
 #include "numerics/transfer/lanes.h"
 #include "parallel/threads.h"
+#include "surfacing/surface_shares.h"
 
 namespace aegir {
 namespace {
@@ -145,6 +146,19 @@ struct Layout {
   std::vector<Vec3i> keys, inside;
 };
 
+/// Keys to the ranks that own them: those of this rank, also the ones that others ask for, are left.
+void send_home(SurfaceShares& shares, std::vector<Vec3i>& keys, BucketMap& wanted) {
+  Parcels parcels(shares.comm());
+  std::erase_if(keys, [&](const Vec3i& key) {
+    const int rank = shares.rank_of_bucket(key);
+    if (rank != shares.comm().rank()) parcels.put(rank, key);
+    return rank != shares.comm().rank();
+  });
+  for (Parcel& parcel : parcels.exchange())
+    while (!parcel.at_end())
+      if (const auto key = parcel.take<Vec3i>(); wanted.insert(key, 0).second) keys.push_back(key);
+}
+
 Layout lay_out(const BandGrid& field, const std::vector<std::uint32_t>& reached) {
   Layout layout;
   BucketMap wanted(2 * field.size());
@@ -154,6 +168,7 @@ Layout lay_out(const BandGrid& field, const std::vector<std::uint32_t>& reached)
       const Vec3i key = field.keys()[s] + Vec3i{n / 9 - 1, n / 3 % 3 - 1, n % 3 - 1};
       if (wanted.insert(key, 0).second) layout.keys.push_back(key);
     }
+  if (field.shares()) send_home(*field.shares(), layout.keys, wanted);
   std::sort(layout.keys.begin(), layout.keys.end(), key_less);
   for (const Vec3i& key : field.inside_keys())
     if (wanted.find(key) == BucketMap::none) layout.inside.push_back(key);
@@ -167,7 +182,7 @@ Layout lay_out(const BandGrid& field, const std::vector<std::uint32_t>& reached)
 /// The new grid, with what is known of the distances.
 BandGrid move_over(const BandGrid& field, const PooledBuffer& level, Layout layout) {
   BandGrid grid(field.voxel(), static_cast<int>(field.band()), std::move(layout.keys), std::move(layout.inside),
-                field.has_owners(), field.pool());
+                field.has_owners(), field.pool(), field.shares());
   const auto* from = reinterpret_cast<const float*>(level.data());
   parallel_for(0, grid.size(), grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s) {
@@ -184,6 +199,7 @@ BandGrid move_over(const BandGrid& field, const PooledBuffer& level, Layout layo
         std::fill_n(grid.owners(s), 512, -1);
     }
   });
+  grid.update_values(), grid.update_owners();
   return grid;
 }
 
@@ -249,13 +265,9 @@ std::int32_t owner_beside(const BandGrid& grid, std::size_t s, int v) {
 
 void extend_owners(BandGrid& grid) {
   if (!grid.has_owners()) return;
-  struct Found {
-    std::uint16_t voxel;
-    std::int32_t owner;
-  };
   // Voxels that still lack an owner; what a layer finds is written when the whole layer has been looked at.
   std::vector<std::vector<std::uint16_t>> open(grid.size());
-  std::vector<std::vector<Found>> found(grid.size());
+  std::vector<std::vector<OwnerChange>> found(grid.size());
   parallel_for(0, grid.size(), grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s)
       for (int v = 0; v < 512; ++v)
@@ -274,10 +286,11 @@ void extend_owners(BandGrid& grid) {
     parallel_for(0, grid.size(), grain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s) {
         if (found[s].empty()) continue;
-        for (const Found& f : found[s]) grid.owners(s)[f.voxel] = f.owner;
+        for (const OwnerChange& f : found[s]) grid.owners(s)[f.voxel] = f.owner;
         std::erase_if(open[s], [&](std::uint16_t v) { return grid.owners(s)[v] >= 0; });
       }
     });
+    grid.update_owners(found);
   }
 }
 

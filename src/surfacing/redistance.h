@@ -23,7 +23,8 @@ struct RedistanceOptions {
 ///
 /// Per voxel 4 bytes read and written per pass: one pass for the zero level, two (of a band of 3) with three sweeps of
 /// 30 flops in the first cache, of which only rows within reach of the level are looked at. Every bucket reads its
-/// neighbours as they were before the pass: same bits for any threads.
+/// neighbours as they were before the pass: same bits for any threads and ranks. Collective where ranks share the
+/// surface, as is the next.
 BandGrid redistance(BandGrid field, const RedistanceOptions& options = {});
 
 /// Gives voxels of the band without an owner that of the neighbour that is nearest to the surface, layer by layer.

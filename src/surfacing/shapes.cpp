@@ -6,17 +6,22 @@
 
 #include "parallel/threads.h"
 #include "surfacing/eigen.h"
+#include "surfacing/neighbour_copies.h"
 #include "surfacing/neighbour_moments.h"
 
 namespace aegir {
 namespace {
 
+/// A particle so large, in voxels, that it may look out from the depth: it is stamped wherever it is.
+float large_radius(const SurfaceLattice& lattice, float scale) {
+  return static_cast<float>(lattice.cell_voxels) / scale;
+}
+
 /// Lists what is stamped, block by block.
 Shapes list_shapes(const ParticleBlocks& blocks, const NearSurface& near, float scale) {
   Shapes shapes;
   const std::size_t n = blocks.blocks();
-  // A particle so large that it may look out from the depth is stamped wherever it is.
-  const float large = static_cast<float>(blocks.lattice.cell_voxels) / scale;
+  const float large = large_radius(blocks.lattice, scale);
   const auto each = [&](std::size_t b, const auto& f) {
     for (std::size_t c = 0; c < 64; ++c)
       for (std::uint32_t i = blocks.cell_first[b * 65 + c]; i < blocks.cell_first[b * 65 + c + 1]; ++i)
@@ -27,13 +32,15 @@ Shapes list_shapes(const ParticleBlocks& blocks, const NearSurface& near, float 
     for (std::size_t b = begin; b < end; ++b) each(b, [&](std::uint32_t, std::size_t) { ++shapes.first[b + 1]; });
   });
   for (std::size_t b = 0; b < n; ++b) shapes.first[b + 1] += shapes.first[b];
-  shapes.particle.resize(shapes.first[n]), shapes.filler.resize(shapes.first[n]);
-  for (auto* v : {&shapes.x, &shapes.y, &shapes.z, &shapes.radius}) v->resize(shapes.size());
+  shapes.key.assign(blocks.key.begin(), blocks.key.begin() + static_cast<std::ptrdiff_t>(n));
+  shapes.particle.resize(shapes.first[n]), shapes.owner.resize(shapes.first[n]), shapes.filler.resize(shapes.first[n]);
+  for (auto* v : {&shapes.x, &shapes.y, &shapes.z, &shapes.radius, &shapes.given}) v->resize(shapes.size());
   parallel_for(0, n, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       std::uint32_t at = shapes.first[b];
       each(b, [&](std::uint32_t i, std::size_t c) {
         shapes.particle[at] = i;
+        shapes.owner[at] = static_cast<std::int32_t>(blocks.source[i]), shapes.given[at] = blocks.radius[i];
         shapes.filler[at] = (near.interior[b] >> c & 1) && blocks.radius[i] <= large;
         shapes.x[at] = blocks.x[i], shapes.y[at] = blocks.y[i], shapes.z[at] = blocks.z[i];
         shapes.radius[at++] = blocks.radius[i] * scale;
@@ -56,13 +63,19 @@ struct Stretched {
 
 class EllipsoidMaker {
  public:
-  EllipsoidMaker(const ParticleBlocks& blocks, const SurfaceSettings& settings, Shapes& shapes)
-      : blocks_(blocks), s_(settings), shapes_(shapes), local_scale_(shapes.size(), 0.0f) {
+  EllipsoidMaker(const ParticleBlocks& blocks, const SurfaceSettings& settings, Shapes& shapes, Comm* comm)
+      : blocks_(blocks), s_(settings), shapes_(shapes), comm_(comm), local_scale_(shapes.size(), 0.0f) {
+    shapes_.stretched = true;
     for (auto& v : shapes_.m) v.resize(shapes_.size());
     for (auto& v : shapes_.extent) v.resize(shapes_.size());
     shapes_.company.resize(shapes_.size());
-    const auto end = blocks.radius.begin() + static_cast<std::ptrdiff_t>(blocks.size());
-    sized_ = std::any_of(blocks.radius.begin(), end, [&](float r) { return r != blocks.radius[0]; });
+    double range[2] = {-1e30, -1e30};  // largest, and the smallest below zero
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      range[0] = std::max(range[0], static_cast<double>(blocks.radius[i]));
+      range[1] = std::max(range[1], -static_cast<double>(blocks.radius[i]));
+    }
+    if (comm_) comm_->max(range);
+    sized_ = range[0] != -range[1];
   }
 
   void run() {
@@ -177,11 +190,14 @@ class EllipsoidMaker {
 
   /// Global: the mean of det C over all particles in company gives one k_s; the setting blends the two logarithms.
   void normalise_together() {
-    double volume = 0, count = 0;
+    ExactSum volumes;
+    std::int64_t count = 0;
     for (const float k : local_scale_)
-      if (k > 0) volume += std::pow(static_cast<double>(k), -3), ++count;
-    if (!(count > 0)) return;
-    const double common = std::pow(volume / count, -1.0 / 3);
+      if (k > 0) volumes.add(std::pow(static_cast<double>(k), -3)), ++count;
+    const double volume = comm_ ? comm_->sum(volumes) : volumes.value();
+    if (comm_) count = comm_->sum(count);
+    if (count == 0) return;
+    const double common = std::pow(volume / static_cast<double>(count), -1.0 / 3);
     parallel_for(0, shapes_.size(), 4096, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         if (!(local_scale_[k] > 0)) continue;
@@ -195,6 +211,7 @@ class EllipsoidMaker {
   const ParticleBlocks& blocks_;
   const SurfaceSettings& s_;
   Shapes& shapes_;
+  Comm* comm_;                      // of the ranks that share the surface
   bool sized_ = false;              // radii differ
   std::vector<float> local_scale_;  // k_s of what is shaped by its neighbours, 0 for the rest
 };
@@ -205,10 +222,14 @@ Shapes make_spheres(const ParticleBlocks& blocks, const NearSurface& near, float
   return list_shapes(blocks, near, scale);
 }
 
-Shapes make_ellipsoids(const ParticleBlocks& blocks, const NearSurface& near, const SurfaceSettings& settings) {
-  Shapes shapes =
-      list_shapes(blocks, near, static_cast<float>(settings.radius_scale * method_scale(SurfaceMethod::ellipsoids)));
-  EllipsoidMaker(blocks, settings, shapes).run();
+Shapes make_ellipsoids(ParticleBlocks& blocks, const NearSurface& near, const SurfaceSettings& settings,
+                       SurfaceShares* shares) {
+  const auto scale = static_cast<float>(settings.radius_scale * method_scale(SurfaceMethod::ellipsoids));
+  if (shares)
+    copy_neighbours(blocks, near, static_cast<float>(settings.search_radius), large_radius(blocks.lattice, scale),
+                    *shares);
+  Shapes shapes = list_shapes(blocks, near, scale);
+  EllipsoidMaker(blocks, settings, shapes, shares ? &shares->comm() : nullptr).run();
   return shapes;
 }
 

@@ -23,16 +23,21 @@
 
 namespace aegir {
 
+class SurfaceShares;
+
 /// What is stamped, in the order of blocks; positions relative to the block, lengths in voxels.
 struct Shapes {
+  std::vector<Vec3i> key;               ///< of the blocks, ascending
   std::vector<std::uint32_t> first;     ///< per block, and the end
   std::vector<std::uint32_t> particle;  ///< in ParticleBlocks
+  std::vector<std::int32_t> owner;      ///< where the particle was in the input
+  std::vector<float> given;             ///< its radius as it was given
   std::vector<float> x, y, z, radius;   ///< centre and r
   std::vector<std::uint8_t> filler;     ///< 1: lies inside, is a sphere and only fills: nobody sees its outside
   std::vector<float> m[6];              ///< M = xx xy xz yy yz zz; empty for spheres
   std::vector<float> extent[3];         ///< half the size of the box around it; empty for spheres
   std::vector<float> company;           ///< 1: shaped by its neighbours, 0: a particle alone; empty for spheres
-  bool spheres() const { return m[0].empty(); }
+  bool stretched = false;               ///< ellipsoids
   std::size_t size() const { return particle.size(); }
 };
 
@@ -40,7 +45,9 @@ struct Shapes {
 Shapes make_spheres(const ParticleBlocks& blocks, const NearSurface& near, float scale);
 
 /// Ellipsoids where the surface may be, spheres below. Per particle that is shaped about 500 candidates of 12 bytes
-/// from the second cache, 30 flops each.
-Shapes make_ellipsoids(const ParticleBlocks& blocks, const NearSurface& near, const SurfaceSettings& settings);
+/// from the second cache, 30 flops each. Where ranks share a surface, neighbours are copied from other ranks, and what
+/// all particles have in common is found together; collective then.
+Shapes make_ellipsoids(ParticleBlocks& blocks, const NearSurface& near, const SurfaceSettings& settings,
+                       SurfaceShares* shares = nullptr);
 
 }  // namespace aegir

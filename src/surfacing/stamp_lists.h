@@ -1,7 +1,7 @@
 // Which shapes reach which buckets of the surface: gathered, so that a bucket is written by one thread and in a fixed
 // order.
 //
-//   StampLists lists = list_stamps(blocks, shapes, {.radii = 1, .voxels = 2});
+//   StampLists lists = list_stamps(lattice, shapes, {.radii = 1, .voxels = 2});
 //   lists.for_each(bucket, [&](std::uint32_t shape, const Vec3f& block_corner) { … });
 #pragma once
 
@@ -42,7 +42,11 @@ struct StampLists {
 /// How many voxels wide a particle may be: half a gigabyte of level set for one. Larger ones are refused before.
 inline constexpr double most_voxels_across = 512;
 
-/// About ten entries of four bytes per shape.
-StampLists list_stamps(const ParticleBlocks& blocks, const Shapes& shapes, const StampReach& reach);
+/// About ten entries of four bytes per shape. Where ranks share a surface, only this rank's buckets are listed.
+StampLists list_stamps(const SurfaceLattice& lattice, const Shapes& shapes, const StampReach& reach,
+                       SurfaceShares* shares = nullptr);
+
+/// Sends every shape to the ranks in whose buckets it is stamped, and adds those of the others. Collective.
+Shapes share_shapes(const SurfaceLattice& lattice, Shapes shapes, const StampReach& reach, SurfaceShares& shares);
 
 }  // namespace aegir

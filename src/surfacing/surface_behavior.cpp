@@ -12,6 +12,7 @@
 #include "pipeline/model/object.h"
 #include "pipeline/schema/catalog.h"
 #include "pipeline/schema/suggest.h"
+#include "surfacing/gather_surface.h"
 #include "surfacing/object_points.h"
 #include "surfacing/register.h"
 #include "surfacing/surface_job.h"
@@ -184,24 +185,30 @@ class SurfaceOperator final : public Operator {
 
   Status write(StepContext& c) {
     if (c.output_directory.empty() || c.frame % every_ != 0) return {};
-    const PointSet points = gather_points(objects_, channels(), c.exec.comm);
-    Status status;
-    if (c.exec.comm.root()) status = write_frame(c, points);
-    return c.exec.comm.agree(status);
+    Comm& comm = c.exec.comm;
+    ObjectPoints input = points_of(objects_, channels());
+    if (comm.size() == 1) {
+      const Result<ParticleSurface> surface = make_surface(input.points, settings_, pool_);
+      return surface ? write_frame(c, *surface, input.points) : named(surface.error());
+    }
+    Result<ParticleSurface> part = make_shared_surface(std::move(input.points), input.ends, settings_, pool_, comm);
+    if (Status ok = comm.agree(part ? Status() : Status(named(part.error()))); !ok) return ok;
+    const WholeSurface whole = gather_surface(std::move(*part));
+    return comm.agree(comm.root() ? write_frame(c, whole.surface, whole.points) : Status());
   }
 
-  Status write_frame(StepContext& c, const PointSet& points) {
+  Error named(const Error& error) const { return {error.kind, behavior() + ": " + error.message, {}}; }
+
+  Status write_frame(StepContext& c, const ParticleSurface& surface, const PointSet& points) {
     const std::string name = behavior().substr(behavior().rfind('/') + 1);
     const std::string folder = (std::filesystem::path(c.output_directory) / behavior()).string();
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed) return system_error("cannot make", folder, failed.value());
-    const Result<ParticleSurface> surface = make_surface(points, settings_, pool_);
-    if (!surface) return Error{surface.error().kind, behavior() + ": " + surface.error().message, {}};
     SurfacedFrame done;
-    if (Status ok = write_surface(folder, name, c.frame, *surface, points, settings_, output_, done); !ok) return ok;
+    if (Status ok = write_surface(folder, name, c.frame, surface, points, settings_, output_, done); !ok) return ok;
     for (const std::string& remark : done.remarks)
-      if (points.size() > 0) c.warn(behavior() + ": " + remark);
+      if (surface.report.particles > 0) c.warn(behavior() + ": " + remark);
     return {};
   }
 

@@ -226,7 +226,7 @@ Status write_surface(const std::string& folder, const std::string& name, double 
     if (const PointAttribute* v = points.find("v"); v && v->type == PointAttribute::vec3f)
       wanted.push_back({"v", "vel"});
     for (const std::string& a : settings.attributes)
-      if (a != "v" && points.size() > 0) wanted.push_back({a, a});
+      if (a != "v" && surface.report.particles > 0) wanted.push_back({a, a});
     for (const auto& [attribute, grid_name] : wanted) {
       Result<VolumeGrid> grid = attribute_volume(surface.grid, points, attribute, grid_name);
       if (!grid) return grid.error();
@@ -252,7 +252,8 @@ Status write_surface(const std::string& folder, const std::string& name, double 
   }
   const std::string path =
       (fs::path(folder) / surface_file_name(name, "mesh", frame, extension_of(output.mesh))).string();
-  return write_surface_mesh(path, *mesh, points, points.size() > 0 ? settings.attributes : std::vector<std::string>());
+  return write_surface_mesh(path, *mesh, points,
+                            surface.report.particles > 0 ? settings.attributes : std::vector<std::string>());
 }
 
 Result<SurfaceJobReport> run_surface_job(const SurfaceJob& job, Comm& comm,

@@ -1,4 +1,4 @@
-// aegir_mpi_test balance|comm|connected|domain|solver|sparse|viscosity THREADS
+// aegir_mpi_test balance|comm|connected|domain|solver|sparse|surface|viscosity THREADS
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -18,8 +18,8 @@ void require(bool condition, const char* what) {
 int main(int argc, char** argv) {
   using namespace aegir;
   if (argc != 3)
-    return std::fprintf(stderr,
-                        "usage: aegir_mpi_test balance|comm|connected|domain|solver|sparse|viscosity THREADS\n"),
+    return std::fprintf(
+               stderr, "usage: aegir_mpi_test balance|comm|connected|domain|solver|sparse|surface|viscosity THREADS\n"),
            2;
   const auto comm = make_comm();
   int code = 0;
@@ -38,6 +38,8 @@ int main(int argc, char** argv) {
         ranks::check_solver(exec);
       else if (std::string(argv[1]) == "sparse")
         ranks::check_sparse(exec);
+      else if (std::string(argv[1]) == "surface")
+        ranks::check_surface(*comm);
       else if (std::string(argv[1]) == "viscosity")
         ranks::check_viscosity(exec);
       else

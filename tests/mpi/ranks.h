@@ -27,6 +27,9 @@ void check_solver(Exec& exec);
 /// General sparse systems under several partitions; one hash of each solution.
 void check_sparse(Exec& exec);
 
+/// Surfaces with every kind of setting; one hash of each. No rank holds much more than its share.
+void check_surface(Comm& comm);
+
 /// Viscosity under several partitions, with its coarse levels and its fail-safe; one hash of each velocity.
 void check_viscosity(Exec& exec);
 

@@ -15,10 +15,7 @@ constexpr const char* dam =
     "    fill: {shape: {kind: box, center: [0.4, 0.375, 0.5], size: [0.8, 0.75, 1]}}\n"
     "  - pressure: incompressible\n";
 
-PointSet points_of(LiquidLaboratory& lab) {
-  const auto comm = make_single_comm();
-  return gather_points({&lab.water()}, {"v", "pscale", "id"}, *comm);
-}
+PointSet points_of(LiquidLaboratory& lab) { return aegir::points_of({&lab.water()}, {"v", "pscale", "id"}).points; }
 
 double particle_volume(const PointSet& points) {
   double sum = 0;

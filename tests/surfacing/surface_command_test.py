@@ -210,6 +210,50 @@ outputs:
 """
 
 
+# Two Objects, and one surface for each kind of setting.
+MANY = SETUP.split("outputs:")[0].replace("  - pressure: incompressible\n", """  - pressure: incompressible
+  - group: spray
+    behaviors:
+      - particles: drops
+        voxel_size: 6 cm
+      - emitter: cloud
+        shape: {kind: sphere, center: [60 cm, 60 cm, 50 cm], radius: 25 cm}
+        count: 800
+        spread: 1 m/s
+        radius: [5 mm, 3 cm]
+""") + """outputs:
+  - surface: skin
+    mesh: ply
+    attributes: [age]
+  - surface: drops_alone
+    objects: spray/drops
+    method: spheres
+    filters: []
+    half: true
+  - surface: averages
+    method: zhu_bridson
+    mesh: obj
+    filters: [{kind: gaussian, width: 2, iterations: 2, never_raise: true}, {kind: median}]
+  - surface: slopes
+    method: solenthaler
+    naming: blender
+    band: 5
+    filters: [{kind: dilate, distance: 2.5}, {kind: mean_curvature, iterations: 10}, {kind: erode, distance: 2.5}]
+  - surface: adaptive
+    mesh: ply
+    adaptivity: 0.5
+    normalisation: 1
+    attributes: [age, pscale]
+  - surface: masked
+    mesh: ply
+    level_set: false
+    voxel_size: 4 cm
+    filters:
+      - {kind: mean, width: 2, mask: {attribute: v, full: 2}}
+      - {kind: gaussian, spare_droplets: true, iterations: 2, mask: {volume: mask.vdb, grid: surface}}
+"""
+
+
 class SurfaceOutput(support.AegirTest):
     def test_every_frame_of_a_run_has_its_surface(self):
         self.run_setup(self.write("s.yaml", SETUP))
@@ -218,13 +262,20 @@ class SurfaceOutput(support.AegirTest):
         self.assertRegex(self.aegir("explain", "s.yaml").stdout, r"output +surface +skin")
 
     @unittest.skipUnless(support.has_mpirun(), "mpirun is not installed")
-    def test_the_same_surface_on_two_ranks(self):
-        setup = self.write("s.yaml", SETUP)
-        one, two = self.folder / "one", self.folder / "two"
-        self.run_setup(setup, out=one)
-        self.run_setup(setup, out=two, ranks=2)
-        for file in sorted((one / "skin").iterdir()):
-            self.assertEqual(self.aegir("info", "--hash", file).stdout.split()[0], self.aegir("info", "--hash", two / "skin" / file.name).stdout.split()[0])
+    def test_the_same_surfaces_on_any_number_of_ranks(self):
+        """Ranks make the surface together, and the files have the bytes that one process writes."""
+        self.run_setup(self.write("mask.yaml", SETUP), "--set", "timeline.frames=[1,1]", out=self.folder / "mask")
+        shutil.copy(self.folder / "mask/skin/skin.volumes.0001.vdb", self.folder / "mask.vdb")
+        setup = self.write("s.yaml", MANY)
+        surfaces = ["skin", "drops_alone", "averages", "slopes", "adaptive", "masked"]
+        self.run_setup(setup, "--threads", 1, out=self.folder / "one")
+        hashes = lambda out: {f"{s}/{f.name}": self.aegir("info", "--hash", f).stdout.split()[0] for s in surfaces for f in sorted((out / s).iterdir())}
+        expected = hashes(self.folder / "one")
+        self.assertEqual(len(expected), 3 * 9)
+        for ranks in (2, 3, 4):
+            out = self.folder / str(ranks)
+            self.run_setup(setup, "--threads", 1, out=out, ranks=ranks)
+            self.assertEqual(hashes(out), expected, f"{ranks} ranks")
 
     def test_mistakes_are_said_before_anything_runs(self):
         for change, text in [("mesh: ply", "mesh: stl"), ("attributes: [age]", "attributes: [agee]"), ("mesh: ply", "objects: wine"),
