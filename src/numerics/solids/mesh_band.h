@@ -82,6 +82,12 @@ class MeshBand {
     std::vector<float> x, y, z, radius, nx, ny, nz;
     std::vector<std::int32_t> triangle;
   };
+  /// What holds all triangles of a cell: a disc of some height.
+  struct Patch {
+    Vec3f middle, normal;
+    float radius, half_height;
+    float bound2(const Vec3f& place) const;
+  };
   struct Bucket {
     BucketKey key;
     std::array<std::int32_t, 27> around;
@@ -90,6 +96,7 @@ class MeshBand {
     std::array<float, bucket_cells> centre;             // of cells
     std::array<std::uint32_t, bucket_cells + 1> first;  // of each cell's discs
     Discs discs;
+    std::vector<Patch> patches;             // of each cell, if there are triangles
     std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
     bool any = false;                       // some node is bounded
     std::array<Box, 64> ways;               // of the triangles in each block of 2 × 2 × 2 cells alone
@@ -99,12 +106,15 @@ class MeshBand {
   std::array<Vec3d, 3> corners(std::int32_t triangle) const;
   void bin(std::vector<std::uint32_t>& first, std::vector<std::int32_t>& triangles) const;
   void list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const;
+  static Patch patch_of(const Discs& discs, std::size_t begin, std::size_t end);
   void scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, Search& search) const;
+  void compare(std::span<const std::int32_t> triangles, Search& search) const;
+  void scan_around(const Bucket& bucket, const Vec3i& node, int cells, Search& search) const;
+  unsigned nodes_beside(const Bucket& bucket, int x, int y) const;
   void draw(Bucket& bucket) const;
   bool near_mesh(const Bucket& bucket) const;
   void gather(const Bucket& bucket, BandNodes& nodes) const;
   void bound_neighbours();
-  void scan_around(const Bucket& bucket, const Vec3i& node, Search& search) const;
   void settle(Bucket& bucket) const;
 
   SolidTriangles mesh_;
