@@ -196,19 +196,21 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
   std::vector<Disc> discs;
   entries.reserve(2 * triangles.size()), discs.reserve(triangles.size());
   const Vec3i origin = first_node(bucket.key);
+  const double scale = 1 / spacing_;
   for (const std::int32_t i : triangles) {
     const auto t = corners(i);
     const CellRange cells(t);
     Box ways;
     for (int k = 0; k < 3; ++k) {
       const auto v = static_cast<std::size_t>(mesh_.triangles[static_cast<std::size_t>(i)][k]);
-      ways.add(has_velocity() ? (mesh_.positions[v] - mesh_.before[v]) / spacing_ : Vec3d{});
+      ways.add(has_velocity() ? (mesh_.positions[v] - mesh_.before[v]) * scale : Vec3d{});
     }
     const Vec3i low = max(cells.low - origin, Vec3i(0)), high = min(cells.high - origin, Vec3i(bucket_size - 1));
-    const Vec3d middle = (t[0] + t[1] + t[2]) / 3;
+    const Vec3d middle = (t[0] + t[1] + t[2]) * (1.0 / 3), normal = cross(t[1] - t[0], t[2] - t[0]);
+    const double area2 = dot(normal, normal);
     double radius2 = 0;
     for (const Vec3d& p : t) radius2 = std::max(radius2, dot(p - middle, p - middle));
-    discs.push_back({Vec3f(middle - Vec3d(origin)), Vec3f(normalized(cross(t[1] - t[0], t[2] - t[0]))),
+    discs.push_back({Vec3f(middle - Vec3d(origin)), Vec3f(area2 > 0 ? normal * (1 / std::sqrt(area2)) : normal),
                      static_cast<float>(std::sqrt(radius2)) + rounding, i});
     for (int x = low.x; x <= high.x; ++x)
       for (int y = low.y; y <= high.y; ++y)
