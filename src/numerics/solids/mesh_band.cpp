@@ -38,11 +38,11 @@ struct CellRange {
 
 }  // namespace
 
-MeshBand::MeshBand(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets)
-    : mesh_(mesh), spacing_(spacing) {
+void MeshBand::draw(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets) {
+  mesh_ = mesh, spacing_ = spacing;
   const std::vector<BucketKey> keys = padded(buckets, 1);
   buckets_.resize(keys.size());
-  index_.reserve(keys.size());
+  index_.clear(), index_.reserve(keys.size());
   for (std::size_t b = 0; b < keys.size(); ++b) index_.emplace(packed(keys[b].coord), static_cast<std::int32_t>(b));
   std::vector<std::uint32_t> first;
   std::vector<std::int32_t> triangles;
@@ -53,12 +53,12 @@ MeshBand::MeshBand(const SolidTriangles& mesh, double spacing, std::span<const B
     });
   };
   each([&](std::size_t b) {
-    buckets_[b].key = keys[b];
+    buckets_[b].key = keys[b], buckets_[b].any = false, buckets_[b].ways.fill({});
     for (int n = 0; n < 27; ++n)
       buckets_[b].around[static_cast<std::size_t>(n)] = find(keys[b].coord + neighbour_offset(n));
     list_cells(buckets_[b], std::span(triangles).subspan(first[b], first[b + 1] - first[b]));
   });
-  each([&](std::size_t b) { draw(buckets_[b]); });
+  each([&](std::size_t b) { look_near(buckets_[b]); });
   bound_neighbours();
   bound_neighbours();
   each([&](std::size_t b) { settle(buckets_[b]); });
@@ -229,7 +229,8 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
   for (std::size_t c = 0; c < bucket_cells; ++c) bucket.first[c + 1] += bucket.first[c];
   if (entries.empty()) return;
   Discs& to = bucket.discs;
-  for (auto* v : {&to.x, &to.y, &to.z, &to.radius, &to.nx, &to.ny, &to.nz}) v->assign(entries.size() + 8, 1e6f);
+  for (auto* v : {&to.x, &to.y, &to.z, &to.radius, &to.nx, &to.ny, &to.nz})
+    v->resize(entries.size() + 8), std::fill(v->end() - 8, v->end(), 1e6f);
   to.triangle.resize(entries.size());
   auto next = bucket.first;
   for (const Entry& e : entries) {
@@ -371,7 +372,7 @@ unsigned MeshBand::nodes_beside(const Bucket& bucket, int x, int y) const {
 }
 
 /// Nodes look through the eight cells around them, centres through their own.
-void MeshBand::draw(Bucket& bucket) const {
+void MeshBand::look_near(Bucket& bucket) const {
   bucket.distance.fill(unbounded), bucket.triangle.fill(-1), bucket.centre.fill(centre_band);
   const Vec3i origin = first_node(bucket.key);
   for (int row = 0; row < 64; ++row) {
@@ -543,6 +544,14 @@ DrawnWays MeshBand::ways(const BucketKey& key) const {
         if (std::min({x, y, z}) >= -1 && std::max({x, y, z}) <= 4) blocks(x + 1, y + 1, z + 1).add(box);
       }
   return {with_neighbours(eighths), with_neighbours(blocks)};
+}
+
+std::size_t MeshBand::memory_bytes() const {
+  std::size_t bytes = buckets_.capacity() * sizeof(Bucket);
+  for (const Bucket& b : buckets_)
+    bytes += b.discs.x.capacity() * 7 * sizeof(float) + b.discs.triangle.capacity() * sizeof(std::int32_t) +
+             b.patches.capacity() * sizeof(Patch);
+  return bytes;
 }
 
 bool MeshBand::load(const BucketKey& key, BandNodes& nodes) const {

@@ -1,7 +1,8 @@
 // Distances of grid nodes near a mesh, drawn triangle by triangle: for meshes that are new every substep, where asking
 // a search tree node by node would cost more than everything else.
 //
-//   const MeshBand band(solid.triangles(), spacing, buckets);
+//   MeshBand band;
+//   band.draw(solid.triangles(), spacing, buckets);   // every substep; its memory is used again
 //   band.load(key, nodes);            // nodes -1 … 8 of a bucket
 //
 // Triangles are listed by the cells that their boxes touch. A node looks through the eight cells around it, so nodes up
@@ -60,8 +61,9 @@ struct BandNodes {
 
 class MeshBand {
  public:
-  /// Draws the mesh around some buckets of level 0. The mesh must outlive the band.
-  MeshBand(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets);
+  /// Draws a mesh around some buckets of level 0, instead of what was drawn before. All questions are about this mesh,
+  /// which must be there then.
+  void draw(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets);
 
   /// Nodes of one of those buckets; false where the mesh is farther away than the band everywhere.
   bool load(const BucketKey& key, BandNodes& nodes) const;
@@ -74,6 +76,7 @@ class MeshBand {
   /// Velocity of the place of a triangle that is closest to a place given in cells; only for meshes with `before`.
   Vec3d velocity(std::int32_t triangle, const Vec3d& cells) const;
   bool has_velocity() const { return !mesh_.before.empty(); }
+  std::size_t memory_bytes() const;
 
  private:
   /// Discs around the triangles of a bucket, in their planes: cells from the bucket's first node. Eight more than there
@@ -111,14 +114,14 @@ class MeshBand {
   void compare(std::span<const std::int32_t> triangles, Search& search) const;
   void scan_around(const Bucket& bucket, const Vec3i& node, int cells, Search& search) const;
   unsigned nodes_beside(const Bucket& bucket, int x, int y) const;
-  void draw(Bucket& bucket) const;
+  void look_near(Bucket& bucket) const;
   bool near_mesh(const Bucket& bucket) const;
   void gather(const Bucket& bucket, BandNodes& nodes) const;
   void bound_neighbours();
   void settle(Bucket& bucket) const;
 
   SolidTriangles mesh_;
-  double spacing_;
+  double spacing_ = 1;
   std::vector<Bucket> buckets_;
   std::unordered_map<std::uint64_t, std::int32_t> index_;  // looked up, never walked
 };
