@@ -34,11 +34,10 @@ DeformingTree::DeformingTree(std::span<const Vec3i> triangles, std::span<const s
   for (int i = 0; i < count; ++i) rest_order_[i] = i;
   sort(rest, rest_order_);
   nodes_.reserve(2 * triangles.size());
-  shape(0, count);
+  shape(0, count, false);
   nodes_.shrink_to_fit();
-  if (any_solid_) clusters_.resize(nodes_.size());
   // The roots of about `subtree_count` subtrees of equal size.
-  const int largest = std::max(count / subtree_count, 2 * leaf_size);
+  const int largest = std::max(count / subtree_count, twig_size);
   std::vector<int> open{0};
   while (!open.empty()) {
     const int n = open.back();
@@ -57,13 +56,16 @@ DeformingTree::DeformingTree(std::span<const Vec3i> triangles, std::span<const s
   rest_cost_ = cost_;
 }
 
-int DeformingTree::shape(int first, int last) {
+int DeformingTree::shape(int first, int last, bool in_twig) {
   const int index = static_cast<int>(nodes_.size());
   nodes_.emplace_back();
   nodes_[index].first = first, nodes_[index].last = last;
+  if (any_solid_ && !in_twig) nodes_[index].cluster = static_cast<int>(clusters_.size()), clusters_.emplace_back();
   if (last - first > leaf_size) {
-    shape(first, (first + last) / 2);
-    nodes_[index].right = shape((first + last) / 2, last);
+    const bool below = nodes_[index].small();
+    shape(first, (first + last) / 2, below);
+    const int right = shape((first + last) / 2, last, below);
+    nodes_[index].right = right;
   }
   return index;
 }
@@ -131,18 +133,8 @@ void DeformingTree::refit() {
   });
   double sum = 0;
   for (const double c : cost) sum += c;
-  const auto half_surface = [&](int node) {
-    const float* low = nodes_[node].low[1];
-    const float* high = nodes_[node].high[1];
-    const double x = high[0] - low[0], y = high[1] - low[1], z = high[2] - low[2];
-    return x * y + y * z + z * x;
-  };
   for (std::size_t i = tops_.size(); i-- > 0;) {
-    Node& n = nodes_[tops_[i]];
-    const Node &a = nodes_[tops_[i] + 1], &b = nodes_[n.right];
-    for (int t = 0; t < 2; ++t)
-      for (int k = 0; k < 3; ++k)
-        n.low[t][k] = std::min(a.low[t][k], b.low[t][k]), n.high[t][k] = std::max(a.high[t][k], b.high[t][k]);
+    join(tops_[i]);
     if (any_solid_) cluster_join(tops_[i]);
     sum += half_surface(tops_[i]);
   }
@@ -150,80 +142,134 @@ void DeformingTree::refit() {
   cost_ = root > 0 ? sum / root : 0;
 }
 
-double DeformingTree::refit(int node) {
+void DeformingTree::join(int node) {
   Node& n = nodes_[node];
-  double sum = 0;
-  if (n.right == 0) {
-    fit_leaf(node);
-    if (any_solid_) cluster_leaf(node);
-  } else {
-    sum = refit(node + 1) + refit(n.right);
-    const Node &a = nodes_[node + 1], &b = nodes_[n.right];
-    for (int t = 0; t < 2; ++t)
-      for (int k = 0; k < 3; ++k)
-        n.low[t][k] = std::min(a.low[t][k], b.low[t][k]), n.high[t][k] = std::max(a.high[t][k], b.high[t][k]);
-    if (any_solid_) cluster_join(node);
-  }
-  const double x = n.high[1][0] - n.low[1][0], y = n.high[1][1] - n.low[1][1], z = n.high[1][2] - n.low[1][2];
-  return sum + x * y + y * z + z * x;
+  const Node &a = nodes_[node + 1], &b = nodes_[n.right];
+  for (int t = 0; t < 2; ++t)
+    for (int k = 0; k < 3; ++k)
+      n.low[t][k] = std::min(a.low[t][k], b.low[t][k]), n.high[t][k] = std::max(a.high[t][k], b.high[t][k]);
 }
 
-void DeformingTree::fit_leaf(int node) {
-  Node& n = nodes_[node];
-  for (int time = 0; time < 2; ++time) {
-    const auto& p = time == 0 ? begin_ : end_;
-    Vec3d low(std::numeric_limits<double>::infinity()), high(-std::numeric_limits<double>::infinity());
-    for (int i = n.first; i < n.last; ++i) {
-      const Vec3i t = triangles_[(*order_)[i]];
-      low = min(low, min(p[t.x], min(p[t.y], p[t.z]))), high = max(high, max(p[t.x], max(p[t.y], p[t.z])));
-    }
-    for (int k = 0; k < 3; ++k) {
-      n.low[time][k] = rounded_down(low[k] - center_[k]);
-      n.high[time][k] = rounded_up(high[k] - center_[k]);
-    }
-  }
-}
-
-void DeformingTree::cluster_leaf(int node) {
+double DeformingTree::half_surface(int node) const {
   const Node& n = nodes_[node];
-  Cluster& c = clusters_[node];
-  Vec3d corner[leaf_size][3], vector[leaf_size], weighted, sum;
-  int count = 0;
-  double area = 0;
-  for (int i = n.first; i < n.last; ++i) {
-    const int triangle = (*order_)[i];
-    if (!solid_[triangle]) continue;
-    for (int k = 0; k < 3; ++k) corner[count][k] = end_[triangles_[triangle][k]] - center_;
-    vector[count] = cross(corner[count][1] - corner[count][0], corner[count][2] - corner[count][0]) * 0.5;
-    const double a = length(vector[count]);
-    area += a, sum += vector[count];
-    weighted += (corner[count][0] + corner[count][1] + corner[count][2]) * (a / 3);
-    ++count;
+  const double x = n.high[1][0] - n.low[1][0], y = n.high[1][1] - n.low[1][1], z = n.high[1][2] - n.low[1][2];
+  return x * y + y * z + z * x;
+}
+
+double DeformingTree::refit(int node) {
+  if (nodes_[node].small()) return refit_twig(node);
+  const double below = refit(node + 1) + refit(nodes_[node].right);
+  join(node);
+  if (any_solid_) cluster_join(node);
+  return below + half_surface(node);
+}
+
+/// The triangles of a twig, from center_, one beside the other.
+struct DeformingTree::Twig {
+  int first;
+  double corner[2][3][3][twig_size];                   // at begin and end, of each corner, along each axis
+  double low[2][3][twig_size], high[2][3][twig_size];  // of each triangle
+};
+
+double DeformingTree::refit_twig(int node) {
+  const Node& n = nodes_[node];
+  Twig twig;
+  twig.first = n.first;
+  for (int i = 0; i < twig_size; ++i) {
+    const Vec3i t = triangles_[(*order_)[std::min(n.first + i, n.last - 1)]];
+    for (int k = 0; k < 3; ++k) {
+      const Vec3d a = begin_[t[k]] - center_, b = end_[t[k]] - center_;
+      for (int axis = 0; axis < 3; ++axis) twig.corner[0][k][axis][i] = a[axis], twig.corner[1][k][axis][i] = b[axis];
+    }
   }
+  for (int time = 0; time < 2; ++time)
+    for (int axis = 0; axis < 3; ++axis)
+      for (int i = 0; i < twig_size; ++i) {
+        const double a = twig.corner[time][0][axis][i], b = twig.corner[time][1][axis][i],
+                     c = twig.corner[time][2][axis][i];
+        twig.low[time][axis][i] = std::min(a, std::min(b, c)), twig.high[time][axis][i] = std::max(a, std::max(b, c));
+      }
+  const double cost = fit(node, twig);
+  if (any_solid_) cluster_twig(node, twig);
+  return cost;
+}
+
+/// Boxes of a node of a twig and of those below it, and their cost.
+double DeformingTree::fit(int node, const Twig& twig) {
+  Node& n = nodes_[node];
+  double below = 0;
+  if (n.right != 0) {
+    below = fit(node + 1, twig) + fit(n.right, twig);
+    join(node);
+  } else {
+    for (int time = 0; time < 2; ++time)
+      for (int k = 0; k < 3; ++k) {
+        const double *low = twig.low[time][k] - twig.first, *high = twig.high[time][k] - twig.first;
+        n.low[time][k] = rounded_down(*std::min_element(low + n.first, low + n.last));
+        n.high[time][k] = rounded_up(*std::max_element(high + n.first, high + n.last));
+      }
+  }
+  return below + half_surface(node);
+}
+
+namespace {
+
+using Lanes [[gnu::vector_size(64)]] = float;  // a triangle of a twig in each
+
+/// In halves, which stay in registers.
+inline float sum_of(const Lanes& v) {
+  const auto eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto four =
+      __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  return (four[0] + four[2]) + (four[1] + four[3]);
+}
+inline Vec3f sum_of(const Vec3<Lanes>& v) { return {sum_of(v.x), sum_of(v.y), sum_of(v.z)}; }
+inline Vec3<Lanes> in_all(const Vec3f& v) { return {Lanes{} + v.x, Lanes{} + v.y, Lanes{} + v.z}; }
+
+}  // namespace
+
+// Single precision suffices: offsets are from the middle of the twig.
+void DeformingTree::cluster_twig(int node, const Twig& twig) {
+  const Node& n = nodes_[node];
+  Cluster& c = clusters_[n.cluster];
+  Lanes counts{};
+  for (int i = n.first; i < n.last; ++i) counts[i - n.first] = solid_[(*order_)[i]] ? 1 : 0;
+  Vec3d middle;
+  for (int k = 0; k < 3; ++k) middle[k] = 0.5 * (static_cast<double>(n.low[1][k]) + n.high[1][k]);
+  Vec3<Lanes> corner[3];
+  for (int k = 0; k < 3; ++k)
+    for (int axis = 0; axis < 3; ++axis)
+      for (int i = 0; i < twig_size; ++i)
+        corner[k][axis][i] = static_cast<float>(twig.corner[1][k][axis][i] - middle[axis]);
+  const Vec3<Lanes> vector = cross(corner[1] - corner[0], corner[2] - corner[0]) * (counts * 0.5f);
+  Lanes area = dot(vector, vector);
+  for (int i = 0; i < twig_size; ++i) area[i] = std::sqrt(area[i]);
   c = {};
-  c.area = area;
-  c.center = area > 0 ? weighted / area : count > 0 ? corner[0][0] : Vec3d{};
-  double moment[3][3]{}, second[3][6]{}, radius2 = 0;
-  for (int i = 0; i < count; ++i) {
-    // The mean of offset_j offset_k over a triangle is (sum over corners of v_j v_k + 9 m_j m_k) / 12, m: centroid.
-    Vec3d v[4];
-    for (int k = 0; k < 3; ++k) v[k] = corner[i][k] - c.center, radius2 = std::max(radius2, dot(v[k], v[k]));
-    v[3] = v[0] + v[1] + v[2];
-    double product[6]{};
-    for (const Vec3d& o : v) {
-      const double of_this[6] = {o.x * o.x, o.y * o.y, o.z * o.z, o.x * o.y, o.x * o.z, o.y * o.z};
-      for (int k = 0; k < 6; ++k) product[k] += of_this[k] / 12;
-    }
-    for (int a = 0; a < 3; ++a) {
-      for (int b = 0; b < 3; ++b) moment[a][b] += v[3][a] / 3 * vector[i][b];
-      for (int k = 0; k < 6; ++k) second[a][k] += vector[i][a] * product[k];
-    }
+  c.area = sum_of(area);
+  const Vec3f offset =
+      c.area > 0 ? sum_of((corner[0] + corner[1] + corner[2]) * area) / static_cast<float>(3 * c.area) : Vec3f{};
+  c.center = middle + Vec3d(offset);
+  Lanes radius2{};
+  for (Vec3<Lanes>& v : corner) {
+    v -= in_all(offset);
+    const Lanes length2 = dot(v, v) * counts;
+    radius2 = length2 > radius2 ? length2 : radius2;
   }
-  c.radius2 = rounded_up(radius2);
+  float farthest2 = 0;
+  for (int i = 0; i < twig_size; ++i) farthest2 = std::max(farthest2, radius2[i]);
+  c.radius2 = rounded_up(farthest2);
+  // The mean of offset_j offset_k over a triangle is (sum over corners of v_j v_k + 9 m_j m_k) / 12, m: centroid.
+  const Vec3<Lanes> sum = corner[0] + corner[1] + corner[2];
+  Lanes product[6]{};
+  for (const Vec3<Lanes>& o : {corner[0], corner[1], corner[2], sum}) {
+    product[0] += o.x * o.x, product[1] += o.y * o.y, product[2] += o.z * o.z;
+    product[3] += o.x * o.y, product[4] += o.x * o.z, product[5] += o.y * o.z;
+  }
   for (int a = 0; a < 3; ++a) {
-    c.vector[a] = static_cast<float>(sum[a]);
-    for (int b = 0; b < 3; ++b) c.moment[a][b] = static_cast<float>(moment[a][b]);
-    for (int k = 0; k < 6; ++k) c.second[a][k] = static_cast<float>(second[a][k]);
+    c.vector[a] = sum_of(vector[a]);
+    for (int b = 0; b < 3; ++b) c.moment[a][b] = sum_of(sum[a] * vector[b]) / 3;
+    for (int k = 0; k < 6; ++k) c.second[a][k] = sum_of(vector[a] * product[k]) / 12;
   }
 }
 
@@ -231,7 +277,7 @@ void DeformingTree::cluster_leaf(int node) {
 // A: vector, M: moment, C: second
 void DeformingTree::cluster_join(int node) {
   constexpr int first[6] = {0, 1, 2, 0, 0, 1}, other[6] = {0, 1, 2, 1, 2, 2};
-  const Cluster* child[2] = {&clusters_[node + 1], &clusters_[nodes_[node].right]};
+  const Cluster* child[2] = {&clusters_[nodes_[node + 1].cluster], &clusters_[nodes_[nodes_[node].right].cluster]};
   Cluster c{};
   c.area = child[0]->area + child[1]->area;
   c.center =
@@ -258,7 +304,7 @@ void DeformingTree::cluster_join(int node) {
     corner2 += reach * reach;
   }
   c.radius2 = rounded_up(std::min(radius * radius, corner2));
-  clusters_[node] = c;
+  clusters_[nodes_[node].cluster] = c;
 }
 
 // w = sum over triangles of A n . F(p - x) / (4 pi) with F(r) = r / |r|^3, expanded to second order about the centre:
@@ -295,14 +341,14 @@ double DeformingTree::winding(const Vec3d& world, double far_ratio) const {
   stack[top++] = 0;
   while (top > 0) {
     const int index = stack[--top];
-    const Cluster& c = clusters_[index];
+    const Node& n = nodes_[index];
+    const Cluster& c = clusters_[n.cluster];
     if (!(c.area > 0)) continue;
     const Vec3d r = c.center - x;
     const double r2 = dot(r, r);
-    const Node& n = nodes_[index];
     if (r2 > far_ratio2 * c.radius2 && r2 > 0) {
       sum += far_field(c, r, r2);
-    } else if (n.right == 0) {
+    } else if (n.small()) {
       for (int i = n.first; i < n.last; ++i) {
         const int triangle = (*order_)[i];
         const Vec3i t = triangles_[triangle];

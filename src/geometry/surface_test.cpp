@@ -74,6 +74,30 @@ void expect_like_brute_force(const TriangleMesh& mesh, const Vec3d& center, bool
   EXPECT_LT(worst, 0.01);
 }
 
+/// Four at a time and one alone give the bits of closest_on_triangle, for slivers and points too.
+TEST(Triangle, DistanceAloneIsThatOfTheClosestPoint) {
+  using Four [[gnu::vector_size(32)]] = double;
+  for (std::uint64_t id = 0; id < 4000; id += 4) {
+    Vec3<Four> x, corner[3];
+    double expected[4], alone[4];
+    for (std::uint64_t l = 0; l < 4; ++l) {
+      const Vec3d p = in_cube(draw(4 * (id + l)), 2), a = in_cube(draw(4 * (id + l) + 1), 1);
+      Vec3d b = in_cube(draw(4 * (id + l) + 2), 1), c = in_cube(draw(4 * (id + l) + 3), 1);
+      if (id % 5 == 1) c = a + (b - a) * 0.3;
+      if (id % 5 == 2) b = c = a;
+      x.x[l] = p.x, x.y[l] = p.y, x.z[l] = p.z;
+      const Vec3d* const from[3] = {&a, &b, &c};
+      for (int k = 0; k < 3; ++k) corner[k].x[l] = from[k]->x, corner[k].y[l] = from[k]->y, corner[k].z[l] = from[k]->z;
+      expected[l] = closest_on_triangle(p, a, b, c).distance2, alone[l] = distance2_to_triangle(p, a, b, c);
+    }
+    const Four found = distance2_to_triangle(x, corner[0], corner[1], corner[2]);
+    for (std::uint64_t l = 0; l < 4; ++l) {
+      ASSERT_EQ(found[l], expected[l]);
+      ASSERT_EQ(alone[l], expected[l]);
+    }
+  }
+}
+
 TEST(Surface, SphereLikeBruteForce) { expect_like_brute_force(mesh_of({.radius = 1}, 48), {}, true, 1e-13); }
 
 TEST(Surface, InsideOutCubeIsSolid) {

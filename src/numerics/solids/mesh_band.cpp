@@ -1,6 +1,7 @@
 #include "numerics/solids/mesh_band.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -37,11 +38,11 @@ struct CellRange {
 
 }  // namespace
 
-MeshBand::MeshBand(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets)
-    : mesh_(mesh), spacing_(spacing) {
+void MeshBand::draw(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets) {
+  mesh_ = mesh, spacing_ = spacing;
   const std::vector<BucketKey> keys = padded(buckets, 1);
   buckets_.resize(keys.size());
-  index_.reserve(keys.size());
+  index_.clear(), index_.reserve(keys.size());
   for (std::size_t b = 0; b < keys.size(); ++b) index_.emplace(packed(keys[b].coord), static_cast<std::int32_t>(b));
   std::vector<std::uint32_t> first;
   std::vector<std::int32_t> triangles;
@@ -52,12 +53,12 @@ MeshBand::MeshBand(const SolidTriangles& mesh, double spacing, std::span<const B
     });
   };
   each([&](std::size_t b) {
-    buckets_[b].key = keys[b];
+    buckets_[b].key = keys[b], buckets_[b].any = false, buckets_[b].ways.fill({});
     for (int n = 0; n < 27; ++n)
       buckets_[b].around[static_cast<std::size_t>(n)] = find(keys[b].coord + neighbour_offset(n));
     list_cells(buckets_[b], std::span(triangles).subspan(first[b], first[b + 1] - first[b]));
   });
-  each([&](std::size_t b) { draw(buckets_[b]); });
+  each([&](std::size_t b) { look_near(buckets_[b]); });
   bound_neighbours();
   bound_neighbours();
   each([&](std::size_t b) { settle(buckets_[b]); });
@@ -151,6 +152,11 @@ inline Row8 root(const Row8& a) {
   for (int l = 0; l < 8; ++l) r[l] = std::sqrt(a[l]);
   return r;
 }
+inline float least_of(const Row8& a) {
+  float least = a[0];
+  for (int l = 1; l < 8; ++l) least = std::min(least, a[l]);
+  return least;
+}
 /// What single precision may get wrong about places in a bucket, in cells.
 constexpr float rounding = 1e-4f;
 
@@ -165,8 +171,15 @@ struct MeshBand::Search {
   Vec3d place;  // in cells
   double best;  // no triangle farther away counts
   std::int32_t closest = -1;
-  bool narrow = false;  // `best` is about the distance already: looking at the middles first gains nothing
 };
+
+/// No triangle of a patch is nearer to a place than this.
+inline float MeshBand::Patch::bound2(const Vec3f& place) const {
+  const Vec3f off = place - middle;
+  const float height = dot(off, normal), along = std::sqrt(std::max(0.0f, dot(off, off) - height * height));
+  const float beyond = std::max(0.0f, std::abs(height) - half_height), beside = std::max(0.0f, along - radius);
+  return beyond * beyond + beside * beside;
+}
 
 /// Writes the discs of a bucket's triangles, cell by cell: 32 bytes for each pair of a triangle and a cell.
 void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const {
@@ -183,19 +196,21 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
   std::vector<Disc> discs;
   entries.reserve(2 * triangles.size()), discs.reserve(triangles.size());
   const Vec3i origin = first_node(bucket.key);
+  const double scale = 1 / spacing_;
   for (const std::int32_t i : triangles) {
     const auto t = corners(i);
     const CellRange cells(t);
     Box ways;
     for (int k = 0; k < 3; ++k) {
       const auto v = static_cast<std::size_t>(mesh_.triangles[static_cast<std::size_t>(i)][k]);
-      ways.add(has_velocity() ? (mesh_.positions[v] - mesh_.before[v]) / spacing_ : Vec3d{});
+      ways.add(has_velocity() ? (mesh_.positions[v] - mesh_.before[v]) * scale : Vec3d{});
     }
     const Vec3i low = max(cells.low - origin, Vec3i(0)), high = min(cells.high - origin, Vec3i(bucket_size - 1));
-    const Vec3d middle = (t[0] + t[1] + t[2]) / 3;
+    const Vec3d middle = (t[0] + t[1] + t[2]) * (1.0 / 3), normal = cross(t[1] - t[0], t[2] - t[0]);
+    const double area2 = dot(normal, normal);
     double radius2 = 0;
     for (const Vec3d& p : t) radius2 = std::max(radius2, dot(p - middle, p - middle));
-    discs.push_back({Vec3f(middle - Vec3d(origin)), Vec3f(normalized(cross(t[1] - t[0], t[2] - t[0]))),
+    discs.push_back({Vec3f(middle - Vec3d(origin)), Vec3f(area2 > 0 ? normal * (1 / std::sqrt(area2)) : normal),
                      static_cast<float>(std::sqrt(radius2)) + rounding, i});
     for (int x = low.x; x <= high.x; ++x)
       for (int y = low.y; y <= high.y; ++y)
@@ -214,7 +229,8 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
   for (std::size_t c = 0; c < bucket_cells; ++c) bucket.first[c + 1] += bucket.first[c];
   if (entries.empty()) return;
   Discs& to = bucket.discs;
-  for (auto* v : {&to.x, &to.y, &to.z, &to.radius, &to.nx, &to.ny, &to.nz}) v->assign(entries.size() + 8, 1e6f);
+  for (auto* v : {&to.x, &to.y, &to.z, &to.radius, &to.nx, &to.ny, &to.nz})
+    v->resize(entries.size() + 8), std::fill(v->end() - 8, v->end(), 1e6f);
   to.triangle.resize(entries.size());
   auto next = bucket.first;
   for (const Entry& e : entries) {
@@ -223,74 +239,157 @@ void MeshBand::list_cells(Bucket& bucket, std::span<const std::int32_t> triangle
     to.x[at] = d.middle.x, to.y[at] = d.middle.y, to.z[at] = d.middle.z, to.radius[at] = d.radius;
     to.nx[at] = d.normal.x, to.ny[at] = d.normal.y, to.nz[at] = d.normal.z, to.triangle[at] = d.triangle;
   }
+  bucket.patches.resize(bucket_cells);
+  for (std::size_t c = 0; c < bucket_cells; ++c)
+    if (bucket.first[c] != bucket.first[c + 1]) bucket.patches[c] = patch_of(to, bucket.first[c], bucket.first[c + 1]);
+}
+
+/// A disc around those of a cell, as thick as they need.
+MeshBand::Patch MeshBand::patch_of(const Discs& d, std::size_t begin, std::size_t end) {
+  Vec3f middle, normal;
+  for (std::size_t i = begin; i < end; ++i)
+    middle += Vec3f(d.x[i], d.y[i], d.z[i]), normal += Vec3f(d.nx[i], d.ny[i], d.nz[i]);
+  Patch patch{middle / static_cast<float>(end - begin), normalized(normal), 0, 0};
+  for (std::size_t i = begin; i < end; ++i) {
+    const Vec3f off = Vec3f(d.x[i], d.y[i], d.z[i]) - patch.middle;
+    const float along = dot(Vec3f(d.nx[i], d.ny[i], d.nz[i]), patch.normal);
+    const float tilted = d.radius[i] * std::sqrt(std::max(0.0f, 1 - along * along)) + rounding;
+    patch.radius = std::max(patch.radius, length(off) + d.radius[i]);
+    patch.half_height = std::max(patch.half_height, std::abs(dot(off, patch.normal)) + tilted);
+  }
+  return patch;
 }
 
 /// Compares a place with the triangles of a cell: no triangle is farther than its middle, none nearer than its disc.
 /// 32 bytes from the cache and 25 flops per triangle, and 60 more for the few whose discs are near enough.
 void MeshBand::scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, Search& search) const {
+  constexpr std::size_t chunk = 256;
   const Discs& d = bucket.discs;
-  const std::size_t begin = bucket.first[cell], end = bucket.first[cell + 1];
   const Row8 px = spread(local.x), py = spread(local.y), pz = spread(local.z), none{};
-  const auto reach_of = [](double best) { return static_cast<float>(best) + rounding; };
-  float reach = reach_of(search.best);
-  if (!search.narrow) {
-    Row8 nearest = spread(1e12f);
-    for (std::size_t i = begin; i < end; i += 8) {
+  float bounds2[chunk];
+  for (std::size_t first = bucket.first[cell]; first < bucket.first[cell + 1]; first += chunk) {
+    const std::size_t count = std::min<std::size_t>(chunk, bucket.first[cell + 1] - first);
+    Row8 middles2 = spread(1e12f), lowest2 = middles2;
+    for (std::size_t n = 0; n < count; n += 8) {
+      const std::size_t i = first + n;
       const Row8 x = px - load_row(&d.x[i]), y = py - load_row(&d.y[i]), z = pz - load_row(&d.z[i]);
-      nearest = least(nearest, x * x + y * y + z * z);
+      const Row8 distance2 = x * x + y * y + z * z;
+      const Row8 height = x * load_row(&d.nx[i]) + y * load_row(&d.ny[i]) + z * load_row(&d.nz[i]);
+      const Row8 along = greatest(distance2 - height * height, none);
+      const Row8 beside = greatest(root(along) - load_row(&d.radius[i]), none);
+      const Row8 bound2 = height * height + beside * beside;
+      middles2 = least(middles2, distance2), lowest2 = least(lowest2, bound2);
+      store_row(&bounds2[n], bound2);
     }
-    float closest2 = nearest[0];
-    for (int l = 1; l < 8; ++l) closest2 = std::min(closest2, nearest[l]);
-    reach = std::min(reach, std::sqrt(closest2) + rounding);
-  }
-  for (std::size_t i = begin; i < end; i += 8) {
-    const Row8 x = px - load_row(&d.x[i]), y = py - load_row(&d.y[i]), z = pz - load_row(&d.z[i]);
-    const Row8 distance2 = x * x + y * y + z * z;
-    const Row8 height = x * load_row(&d.nx[i]) + y * load_row(&d.ny[i]) + z * load_row(&d.nz[i]);
-    const Row8 along = greatest(distance2 - height * height, none);
-    const Row8 beside = greatest(root(along) - load_row(&d.radius[i]), none);
-    const Row8 bound2 = height * height + beside * beside;
-    for (std::size_t l = 0; l < std::min<std::size_t>(8, end - i); ++l) {
-      if (!(bound2[l] <= reach * reach)) continue;
-      const std::int32_t triangle = d.triangle[i + l];
-      const double exact = distance(triangle, search.place);
-      if (!(exact < search.best || (exact == search.best && (search.closest < 0 || triangle < search.closest))))
-        continue;
-      search.best = exact, search.closest = triangle, reach = std::min(reach, reach_of(exact));
+    const auto reach_of = [](double best) { return static_cast<float>(best) + rounding; };
+    float reach = std::min(reach_of(search.best), std::sqrt(least_of(middles2)) + rounding);
+    if (!(least_of(lowest2) <= reach * reach)) continue;
+    for (std::size_t n = 0; n < count;) {
+      std::array<std::int32_t, 4> near{};
+      std::size_t lanes = 0;
+      for (; n < count && lanes < 4; ++n)
+        if (bounds2[n] <= reach * reach) near[lanes++] = d.triangle[first + n];
+      if (lanes > 0) compare(std::span(near).first(lanes), search), reach = std::min(reach, reach_of(search.best));
     }
   }
 }
 
-/// Nodes look through the eight cells around them, centres through their own.
-void MeshBand::draw(Bucket& bucket) const {
-  bucket.distance.fill(unbounded), bucket.triangle.fill(-1), bucket.centre.fill(centre_band);
-  bool near = false;
-  for (const int dx : {-1, 0})
-    for (const int dy : {-1, 0})
-      for (const int dz : {-1, 0}) {
-        const int n = bucket.around[static_cast<std::size_t>(neighbour_index(dx, dy, dz))];
-        near |= n >= 0 && buckets_[static_cast<std::size_t>(n)].first.back() > 0;
+/// Takes the closest of up to four triangles, if it is closer than what there was.
+void MeshBand::compare(std::span<const std::int32_t> triangles, Search& search) const {
+  using Four [[gnu::vector_size(32)]] = double;
+  const auto in_all = [](const Vec3d& v) { return Vec3<Four>(Four{} + v.x, Four{} + v.y, Four{} + v.z); };
+  std::array<Vec3i, 4> t;
+  for (std::size_t l = 0; l < 4; ++l)
+    t[l] = mesh_.triangles[static_cast<std::size_t>(triangles[std::min(l, triangles.size() - 1)])];
+  const auto corner = [&](int k) {
+    const auto at = [&](std::size_t l) -> const Vec3d& { return mesh_.positions[static_cast<std::size_t>(t[l][k])]; };
+    const Vec3d &a = at(0), &b = at(1), &c = at(2), &d = at(3);
+    return Vec3<Four>(Four{a.x, b.x, c.x, d.x}, Four{a.y, b.y, c.y, d.y}, Four{a.z, b.z, c.z, d.z}) *
+           (Four{} + 1 / spacing_);
+  };
+  const Four exact2 = distance2_to_triangle(in_all(search.place), corner(0), corner(1), corner(2));
+  for (std::size_t l = 0; l < triangles.size(); ++l) {
+    const double exact = std::sqrt(exact2[l]);
+    const std::int32_t triangle = triangles[l];
+    if (exact < search.best || (exact == search.best && (search.closest < 0 || triangle < search.closest)))
+      search.best = exact, search.closest = triangle;
+  }
+}
+
+/// Looks through the cells up to some from a node that are closer to it than what was found so far, the likeliest
+/// first.
+void MeshBand::scan_around(const Bucket& bucket, const Vec3i& node, int cells, Search& search) const {
+  struct Near {
+    float bound2;
+    std::uint16_t neighbour, cell;
+  };
+  std::array<Near, 216> list;  // of 2 * solid_band along each axis at most
+  std::size_t count = 0, likely = 0;
+  const auto gap2 = [](int cell) { return static_cast<double>(cell < 0 ? (cell + 1) * (cell + 1) : cell * cell); };
+  for (int dx = -cells; dx < cells; ++dx)
+    for (int dy = -cells; dy < cells; ++dy) {
+      if (gap2(dx) + gap2(dy) > search.best * search.best) continue;
+      const Vec3i cell = node + Vec3i(dx, dy, 0);
+      const auto row = static_cast<std::size_t>((cell.x & 7) << 3 | (cell.y & 7));
+      for (int oz = (node.z - cells) >> 3; oz <= (node.z + cells - 1) >> 3; ++oz) {
+        const Vec3i o{cell.x >> 3, cell.y >> 3, oz};
+        const int neighbour = neighbour_index(o.x, o.y, o.z), b = bucket.around[static_cast<std::size_t>(neighbour)];
+        if (b < 0) continue;
+        const Bucket& other = buckets_[static_cast<std::size_t>(b)];
+        for (unsigned bits = other.occupied[row]; bits; bits &= bits - 1) {
+          const int z = std::countr_zero(bits), dz = z + oz * bucket_size - node.z;
+          if (dz < -cells || dz >= cells || gap2(dx) + gap2(dy) + gap2(dz) > search.best * search.best) continue;
+          const std::size_t in = row << 3 | static_cast<std::size_t>(z);
+          list[count] = {other.patches[in].bound2(Vec3f(node - o * bucket_size)), static_cast<std::uint16_t>(neighbour),
+                         static_cast<std::uint16_t>(in)};
+          if (list[count].bound2 < list[likely].bound2) likely = count;
+          ++count;
+        }
       }
-  if (!near) return;
-  const Vec3i origin = first_node(bucket.key);
-  for (int n = 0; n < bucket_cells; ++n) {
-    const auto at = static_cast<std::size_t>(n);
-    const Vec3i node{n >> 6, n >> 3 & 7, n & 7};
-    Search search{Vec3d(origin + node), unbounded};
-    for (int c = 0; c < 8; ++c) {
-      const Vec3i cell = node - Vec3i(c >> 2, c >> 1 & 1, c & 1);
-      const Vec3i o{cell.x >> 3, cell.y >> 3, cell.z >> 3};
-      const int b = bucket.around[static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z))];
-      if (b < 0) continue;
-      const Bucket& other = buckets_[static_cast<std::size_t>(b)];
-      const auto in = static_cast<std::size_t>(cell_offset(cell.x & 7, cell.y & 7, cell.z & 7));
-      if (other.first[in] != other.first[in + 1]) scan(other, in, Vec3f(node - o * bucket_size), search);
     }
-    if (search.closest >= 0) bucket.distance[at] = search.best, bucket.triangle[at] = search.closest, bucket.any = true;
-    if (bucket.first[at] == bucket.first[at + 1]) continue;
-    Search centre{Vec3d(origin + node) + Vec3d(0.5), double{centre_band}};
-    scan(bucket, at, Vec3f(node) + Vec3f(0.5f), centre);
-    bucket.centre[at] = static_cast<float>(centre.best);
+  for (std::size_t n = 0; n < count; ++n) {
+    const Near& at = list[n == 0 ? likely : n == likely ? 0 : n];
+    const float reach = static_cast<float>(search.best) + rounding;
+    if (at.bound2 > reach * reach) continue;
+    scan(buckets_[static_cast<std::size_t>(bucket.around[at.neighbour])], at.cell,
+         Vec3f(node - neighbour_offset(at.neighbour) * bucket_size), search);
+  }
+}
+
+/// Nodes of a row along z, a bit each, that have triangles in one of the eight cells around them.
+unsigned MeshBand::nodes_beside(const Bucket& bucket, int x, int y) const {
+  unsigned bits = 0;
+  for (const int i : {x - 1, x})
+    for (const int j : {y - 1, y})
+      for (const int oz : {-1, 0}) {
+        const int b = bucket.around[static_cast<std::size_t>(neighbour_index(i >> 3, j >> 3, oz))];
+        if (b < 0) continue;
+        const unsigned cells =
+            buckets_[static_cast<std::size_t>(b)].occupied[static_cast<std::size_t>((i & 7) << 3 | (j & 7))];
+        bits |= oz < 0 ? cells >> 7 : cells | cells << 1;
+      }
+  return bits & 0xff;
+}
+
+/// Nodes look through the eight cells around them, centres through their own.
+void MeshBand::look_near(Bucket& bucket) const {
+  bucket.distance.fill(unbounded), bucket.triangle.fill(-1), bucket.centre.fill(centre_band);
+  const Vec3i origin = first_node(bucket.key);
+  for (int row = 0; row < 64; ++row) {
+    for (unsigned bits = nodes_beside(bucket, row >> 3, row & 7); bits; bits &= bits - 1) {
+      const Vec3i node{row >> 3, row & 7, std::countr_zero(bits)};
+      const auto at = static_cast<std::size_t>(cell_offset(node.x, node.y, node.z));
+      Search search{Vec3d(origin + node), unbounded};
+      scan_around(bucket, node, 1, search);
+      bucket.distance[at] = search.best, bucket.triangle[at] = search.closest, bucket.any = true;
+    }
+    for (unsigned bits = bucket.occupied[static_cast<std::size_t>(row)]; bits; bits &= bits - 1) {
+      const Vec3i cell{row >> 3, row & 7, std::countr_zero(bits)};
+      const auto at = static_cast<std::size_t>(cell_offset(cell.x, cell.y, cell.z));
+      Search centre{Vec3d(origin + cell) + Vec3d(0.5), double{centre_band}};
+      scan(bucket, at, Vec3f(cell) + Vec3f(0.5f), centre);
+      bucket.centre[at] = static_cast<float>(centre.best);
+    }
   }
 }
 
@@ -333,17 +432,28 @@ void MeshBand::bound_neighbours() {
       if (!near_mesh(buckets_[b])) continue;
       bounds[b] = std::make_unique<Bounds>();
       gather(buckets_[b], nodes);
-      for (std::size_t c = 0; c < bucket_cells; ++c) {
-        const auto at = static_cast<std::size_t>(
-            node_at(static_cast<int>(c >> 6), static_cast<int>(c >> 3 & 7), static_cast<int>(c & 7)));
-        double best = nodes.distance[at];
-        std::size_t from = at;
-        if (best > 1)
+      std::array<unsigned, node_side * node_side> bounded{};  // a bit for each node along z
+      for (std::size_t n = 0; n < nodes.distance.size(); ++n)
+        bounded[n / node_side] |= unsigned{nodes.distance[n] < unbounded} << n % node_side;
+      bounds[b]->distance = buckets_[b].distance, bounds[b]->triangle = buckets_[b].triangle;
+      for (int row = 0; row < 64; ++row) {
+        const int at_row = node_at(row >> 3, row & 7, 0);
+        unsigned near = 0;
+        for (int n = 0; n < 9; ++n)
+          near |= bounded[static_cast<std::size_t>(at_row / node_side + (n / 3 - 1) * node_side + n % 3 - 1)];
+        for (unsigned bits = (near | near << 1 | near >> 1) >> 1 & 0xff; bits; bits &= bits - 1) {
+          const int z = std::countr_zero(bits);
+          const auto at = static_cast<std::size_t>(at_row + z);
+          double best = nodes.distance[at];
+          if (best <= 1) continue;
+          std::size_t from = at;
           for (const NodeStep& step : steps) {
             const std::size_t other = at + static_cast<std::size_t>(step.index);
             if (const double bound = nodes.distance[other] + step.way; bound < best) best = bound, from = other;
           }
-        bounds[b]->distance[c] = best, bounds[b]->triangle[c] = nodes.triangle[from];
+          const auto c = static_cast<std::size_t>(row << 3 | z);
+          bounds[b]->distance[c] = best, bounds[b]->triangle[c] = nodes.triangle[from];
+        }
       }
     }
   });
@@ -354,31 +464,6 @@ void MeshBand::bound_neighbours() {
       buckets_[b].any = *std::min_element(bounds[b]->distance.begin(), bounds[b]->distance.end()) < unbounded;
     }
   });
-}
-
-/// Looks through the cells that are closer to a node than what was found so far.
-void MeshBand::scan_around(const Bucket& bucket, const Vec3i& node, Search& search) const {
-  const auto gap = [](int cell) { return static_cast<double>(std::max({cell, -1 - cell, 0})); };  // from 0 to [c, c+1]
-  const int cells = static_cast<int>(std::ceil(search.best));
-  for (int dx = -cells; dx < cells; ++dx)
-    for (int dy = -cells; dy < cells; ++dy) {
-      const double side = gap(dx) * gap(dx) + gap(dy) * gap(dy);
-      if (side > search.best * search.best) continue;
-      const int x = node.x + dx, y = node.y + dy;
-      const auto row = static_cast<std::size_t>((x & 7) << 3 | (y & 7));
-      for (int dz = -cells; dz < cells; ++dz) {
-        const int z = node.z + dz;
-        const int b = bucket.around[static_cast<std::size_t>(neighbour_index(x >> 3, y >> 3, z >> 3))];
-        const Bucket* other = b < 0 ? nullptr : &buckets_[static_cast<std::size_t>(b)];
-        if (!other || !other->occupied[row]) {
-          dz += 7 - (z & 7);  // the rest of this row
-          continue;
-        }
-        if (!(other->occupied[row] >> (z & 7) & 1) || side + gap(dz) * gap(dz) > search.best * search.best) continue;
-        scan(*other, row << 3 | static_cast<std::size_t>(z & 7), Vec3f(Vec3i((x & 7) - dx, (y & 7) - dy, (z & 7) - dz)),
-             search);
-      }
-    }
 }
 
 /// Nodes up to two cells or so look through the cells that their bound reaches; those beyond the band are given up.
@@ -395,9 +480,8 @@ void MeshBand::settle(Bucket& bucket) const {
     }
     const Vec3i node{n >> 6, n >> 3 & 7, n & 7};
     Search search{Vec3d(origin + node), solid_band};
-    if (const double d = distance(closest, search.place); d < search.best)
-      search.best = d, search.closest = closest, search.narrow = true;
-    if (search.best <= exact_band) scan_around(bucket, node, search);
+    if (const double d = distance(closest, search.place); d < search.best) search.best = d, search.closest = closest;
+    if (search.best <= exact_band) scan_around(bucket, node, static_cast<int>(std::ceil(search.best)), search);
     best = search.best, closest = search.closest;
   }
 }
@@ -460,6 +544,14 @@ DrawnWays MeshBand::ways(const BucketKey& key) const {
         if (std::min({x, y, z}) >= -1 && std::max({x, y, z}) <= 4) blocks(x + 1, y + 1, z + 1).add(box);
       }
   return {with_neighbours(eighths), with_neighbours(blocks)};
+}
+
+std::size_t MeshBand::memory_bytes() const {
+  std::size_t bytes = buckets_.capacity() * sizeof(Bucket);
+  for (const Bucket& b : buckets_)
+    bytes += b.discs.x.capacity() * 7 * sizeof(float) + b.discs.triangle.capacity() * sizeof(std::int32_t) +
+             b.patches.capacity() * sizeof(Patch);
+  return bytes;
 }
 
 bool MeshBand::load(const BucketKey& key, BandNodes& nodes) const {

@@ -1,7 +1,8 @@
 // Distances of grid nodes near a mesh, drawn triangle by triangle: for meshes that are new every substep, where asking
 // a search tree node by node would cost more than everything else.
 //
-//   const MeshBand band(solid.triangles(), spacing, buckets);
+//   MeshBand band;
+//   band.draw(solid.triangles(), spacing, buckets);   // every substep; its memory is used again
 //   band.load(key, nodes);            // nodes -1 … 8 of a bucket
 //
 // Triangles are listed by the cells that their boxes touch. A node looks through the eight cells around it, so nodes up
@@ -60,8 +61,9 @@ struct BandNodes {
 
 class MeshBand {
  public:
-  /// Draws the mesh around some buckets of level 0. The mesh must outlive the band.
-  MeshBand(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets);
+  /// Draws a mesh around some buckets of level 0, instead of what was drawn before. All questions are about this mesh,
+  /// which must be there then.
+  void draw(const SolidTriangles& mesh, double spacing, std::span<const BucketKey> buckets);
 
   /// Nodes of one of those buckets; false where the mesh is farther away than the band everywhere.
   bool load(const BucketKey& key, BandNodes& nodes) const;
@@ -74,6 +76,7 @@ class MeshBand {
   /// Velocity of the place of a triangle that is closest to a place given in cells; only for meshes with `before`.
   Vec3d velocity(std::int32_t triangle, const Vec3d& cells) const;
   bool has_velocity() const { return !mesh_.before.empty(); }
+  std::size_t memory_bytes() const;
 
  private:
   /// Discs around the triangles of a bucket, in their planes: cells from the bucket's first node. Eight more than there
@@ -81,6 +84,12 @@ class MeshBand {
   struct Discs {
     std::vector<float> x, y, z, radius, nx, ny, nz;
     std::vector<std::int32_t> triangle;
+  };
+  /// What holds all triangles of a cell: a disc of some height.
+  struct Patch {
+    Vec3f middle, normal;
+    float radius, half_height;
+    float bound2(const Vec3f& place) const;
   };
   struct Bucket {
     BucketKey key;
@@ -90,6 +99,7 @@ class MeshBand {
     std::array<float, bucket_cells> centre;             // of cells
     std::array<std::uint32_t, bucket_cells + 1> first;  // of each cell's discs
     Discs discs;
+    std::vector<Patch> patches;             // of each cell, if there are triangles
     std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
     bool any = false;                       // some node is bounded
     std::array<Box, 64> ways;               // of the triangles in each block of 2 × 2 × 2 cells alone
@@ -99,16 +109,19 @@ class MeshBand {
   std::array<Vec3d, 3> corners(std::int32_t triangle) const;
   void bin(std::vector<std::uint32_t>& first, std::vector<std::int32_t>& triangles) const;
   void list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const;
+  static Patch patch_of(const Discs& discs, std::size_t begin, std::size_t end);
   void scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, Search& search) const;
-  void draw(Bucket& bucket) const;
+  void compare(std::span<const std::int32_t> triangles, Search& search) const;
+  void scan_around(const Bucket& bucket, const Vec3i& node, int cells, Search& search) const;
+  unsigned nodes_beside(const Bucket& bucket, int x, int y) const;
+  void look_near(Bucket& bucket) const;
   bool near_mesh(const Bucket& bucket) const;
   void gather(const Bucket& bucket, BandNodes& nodes) const;
   void bound_neighbours();
-  void scan_around(const Bucket& bucket, const Vec3i& node, Search& search) const;
   void settle(Bucket& bucket) const;
 
   SolidTriangles mesh_;
-  double spacing_;
+  double spacing_ = 1;
   std::vector<Bucket> buckets_;
   std::unordered_map<std::uint64_t, std::int32_t> index_;  // looked up, never walked
 };

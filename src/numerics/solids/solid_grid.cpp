@@ -109,8 +109,8 @@ std::vector<int> SolidGrid::outdated() const {
 }
 
 /// Meshes that are drawn rather than asked, around the buckets that are about to be worked out.
-std::vector<std::unique_ptr<MeshBand>> SolidGrid::draw_meshes(std::span<const int> work) {
-  std::vector<std::unique_ptr<MeshBand>> bands;
+void SolidGrid::draw_meshes(std::span<const int> work) {
+  std::size_t drawn = 0;
   for (ListedSolid& s : list_) {
     const SolidTriangles mesh = s.solid->triangles();
     if (mesh.triangles.empty()) continue;
@@ -118,10 +118,11 @@ std::vector<std::unique_ptr<MeshBand>> SolidGrid::draw_meshes(std::span<const in
     std::vector<BucketKey> keys;
     for (const int b : work)
       if (topology_->box(b).overlaps(reach)) keys.push_back(topology_->key(b));
-    bands.push_back(std::make_unique<MeshBand>(mesh, topology_->spacing(), keys));
-    s.band = bands.back().get();
+    if (drawn == bands_.size()) bands_.push_back(std::make_unique<MeshBand>());
+    bands_[drawn]->draw(mesh, topology_->spacing(), keys);
+    s.band = bands_[drawn++].get();
   }
-  return bands;
+  bands_.resize(drawn);
 }
 
 // 8 KiB read and written per touched bucket (14 with velocities), nothing for others.
@@ -222,7 +223,7 @@ void SolidGrid::update(Exec& exec, DiscreteVolume& volume, std::span<const Solid
   if (new_topology) follow_topology(volume.shared_topology());
   const std::vector<int> work = outdated();
   evaluated_ = static_cast<int>(work.size());
-  const auto bands = draw_meshes(work);
+  draw_meshes(work);
   parallel_for(0, work.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto b = static_cast<std::size_t>(work[i]);
@@ -309,6 +310,7 @@ std::size_t SolidGrid::memory_bytes() const {
     if (block)
       bytes += sizeof(SolidBlock) + (block->drawn_ways ? sizeof(DrawnWays) : 0) +
                (block->velocity ? sizeof *block->velocity : 0);
+  for (const auto& band : bands_) bytes += band->memory_bytes();
   return bytes;
 }
 

@@ -94,7 +94,7 @@ class SolidGrid : public Barrier {
   void list_solids(std::span<const Solid* const> solids, const std::optional<Walls>& walls);
   void follow_topology(std::shared_ptr<const Topology> topology);
   std::vector<int> outdated() const;
-  std::vector<std::unique_ptr<MeshBand>> draw_meshes(std::span<const int> work);
+  void draw_meshes(std::span<const int> work);
   void write(DiscreteVolume& volume, const SolidChannels& channels, std::span<const int> buckets) const;
   void find_sheets(Exec& exec);
 
@@ -108,6 +108,7 @@ class SolidGrid : public Barrier {
   std::unique_ptr<WallSolid> wall_;
   std::shared_ptr<const Topology> topology_;
   std::vector<std::unique_ptr<SolidBlock>> blocks_;  // of local buckets; none: all solids are far
+  std::vector<std::unique_ptr<MeshBand>> bands_;     // of meshes that are drawn; kept for their memory
   std::vector<std::uint8_t> known_;                  // the block, or its absence, is up to date
   std::vector<std::uint8_t> stale_;                  // the channels may hold something else than the background
   // Where sheets are; all empty where there is none.

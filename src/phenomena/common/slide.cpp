@@ -109,9 +109,15 @@ bool FarFromSolids::surely(const SolidsNearby& nearby, const Vec3f& from, const 
   const float spread = 0.5f * static_cast<float>(length(ways.size())) + static_cast<float>(room);
   const float straight = length(relative);
   if (end > straight + spread) return true;
-  // No place on the way, as the meshes see it, is farther than a quarter of it from one of these two.
-  const float reach = 0.25f * straight + spread;
-  return clear_around(nearby, to - relative * 0.25f) > reach && clear_around(nearby, to - relative * 0.75f) > reach;
+  // No place on the way, as the meshes see it, is farther than half a piece from the middle of one.
+  for (const int pieces : {2, 4}) {
+    const float piece = 1 / static_cast<float>(pieces), reach = 0.5f * piece * straight + spread;
+    int clear = 0;
+    while (clear < pieces && clear_around(nearby, to - relative * ((static_cast<float>(clear) + 0.5f) * piece)) > reach)
+      ++clear;
+    if (clear == pieces) return true;
+  }
+  return false;
 }
 
 }  // namespace aegir
