@@ -13,8 +13,8 @@ namespace aegir::sand {
 namespace {
 
 constexpr float least_cells = 0.25f;  // that a face beside a solid counts for
-/// The same beside solids across the grid. There a face counts for its open area, as it does to the pressure: what holds
-/// the sand up and what slides must be one mass, or friction is off by their ratio.
+/// The same beside solids across the grid. There a face counts for its open area, as it does to the pressure: what
+/// holds the sand up and what slides must be one mass, or friction is off by their ratio.
 constexpr float least_open = 0.1f;
 
 /// Stress on the edges along `axis` of the cells of a row, moved by an offset: mean of the four cells around, 0 where
