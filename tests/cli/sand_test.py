@@ -106,6 +106,74 @@ class SameBits(support.SameBits, support.AegirTest):
         self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
 
 
+PLANE = """aegir: 1
+note: a block of damp sand slides down a plane that leans along two axes and moves, another of dry sand rests beside it
+timeline: {frames: [1, 9], substeps: {cfl: 1, max: 16}, checkpoint: {every: 3, keep: 100}}
+setup:
+  - gravity: earth
+  - collider: plane
+    shape: {kind: plane, center: [0, 0, 0], axis: [0.5, 1, -0.3]}
+    translate: {keys: {1: [0, 0, 0], 9: [0, 0.02, 0.01]}}
+    friction: 0.3
+  - group: damp
+    behaviors:
+      - hybrid: block
+        voxel_size: 3 cm
+        density: 1600
+        fill: {shape: {kind: sphere, center: [0, 0.1, 0], radius: 0.3}}
+      - pressure: incompressible
+      - sand: grains
+        cohesion: 2 kPa
+  - group: dry
+    behaviors:
+      - hybrid: heap
+        voxel_size: 3 cm
+        density: 1600
+        fill: {shape: {kind: sphere, center: [-0.6, 0.35, 0], radius: 0.15}}
+      - pressure: incompressible
+      - sand: grains
+        friction_angle: 40 deg
+        tension: none
+outputs:
+  - points: points
+    attributes: [v, id]
+  - volumes: volumes
+    fields: [surface, vel, pressure]
+"""
+
+
+class SameBitsOnATiltedPlane(support.SameBits, support.AegirTest):
+    """Contacts in the cells that a plane cuts, what they keep from substep to substep, and the turns of pressure and friction in the
+    first."""
+
+    FRAME_FILE = "damp/block/block.volumes.{frame:04d}.vdb"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.shared = Path(tempfile.mkdtemp(prefix="aegir_test_"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+
+    def setUp(self):
+        super().setUp()
+        self.setup_file = self.write("plane.yaml", PLANE)
+        self.reference = self.shared / "reference"
+        if not self.reference.exists():
+            self.run_setup(self.setup_file, "--threads", 1, out=self.reference)
+
+    def test_the_setup_is_worth_comparing(self):
+        lines = self.stats(self.reference)
+        block, heap = ([line["objects"][name] for line in lines] for name in ("damp/block", "dry/heap"))
+        self.assertGreater(block[-1]["particles"], 10000)
+        for sand in (block, heap):
+            self.assertLess(sand[-1]["friction_work"], 0, "there is no friction")
+            self.assertGreater(max(o["rigid_cells"] for o in sand), 8, "nothing is rigid")
+        self.assertGreater(block[-1]["momentum"][0], 0.1 * block[-1]["mass"], "it does not slide")
+        self.assertEqual(len(self.frames(self.reference)), 4 * 9)
+        hashes = self.hashes(self.reference)
+        self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
+
+
 BOX = """aegir: 1
 timeline: {frames: [1, 5], substeps: {cfl: 1, max: 16}}
 setup:

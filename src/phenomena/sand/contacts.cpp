@@ -80,7 +80,10 @@ void add_cell(const WallViews& w, const SolidGrid& solids, int bucket, int cell,
   if (!(mu > 0) || (!(pressure > 0) && beside_sand(w, place))) return;
   Vec3f velocity;
   add_faces(w, place, contact, velocity);
-  const double approach = std::max(0.0f, -dot(velocity - contact.solid, contact.normal));
+  // Air that goes along with the solid does not come nearer to it but by round-off, which would make a contact that
+  // slips.
+  const float nearer = -dot(velocity - contact.solid, contact.normal);
+  const double approach = nearer > 1e-6f * (length(velocity) + length(contact.solid)) ? nearer : 0.0f;
   const double weight = std::max(0.0f, -dot(w.gained, contact.normal)) * wall.distance;
   const double press = pressure > 0 ? std::clamp(pressure + weight, 0.0, 16 * pressure) : approach;
   contact.bound = static_cast<float>(mu * dot(area, contact.normal) * press);

@@ -13,6 +13,9 @@ namespace aegir::sand {
 namespace {
 
 constexpr float least_cells = 0.25f;  // that a face beside a solid counts for
+/// The same beside solids across the grid. There a face counts for its open area, as it does to the pressure: what
+/// holds the sand up and what slides must be one mass, or friction is off by their ratio.
+constexpr float least_open = 0.1f;
 
 /// Stress on the edges along `axis` of the cells of a row, moved by an offset: mean of the four cells around, 0 where
 /// the edge bears none.
@@ -300,8 +303,11 @@ std::vector<int> find_faces(Exec& exec, DiscreteVolume& volume, const FrictionIn
                 const bool acts = open[k] > 0 && (here[k] < 0 || below[k] < 0);
                 float cells = cells_of_face(depth[k], across[k]);
                 if (acts && walls) {
-                  const float d = face_distance(nodes, static_cast<int>(a), tile_place(i, j, k)).distance;
-                  if (d < 1) cells = std::max(least_cells, cells * static_cast<float>(friction_reach(d)));
+                  const FaceDistance f = face_distance(nodes, static_cast<int>(a), tile_place(i, j, k));
+                  if (across_grid(f.gradient))
+                    cells = std::max(least_open, cells * open[k]);
+                  else if (f.distance < 1)
+                    cells = std::max(least_cells, cells * static_cast<float>(friction_reach(f.distance)));
                 }
                 value[k] = acts ? 1 / cells : 0.0f;
                 any |= acts;

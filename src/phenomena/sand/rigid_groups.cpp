@@ -14,8 +14,10 @@ namespace {
 
 constexpr double hold = 1e4;  // weight of a contact over a full face: what friction and solids hold hardly gives
 
-/// Normal equations of one group: the upper half of Σ w J Jᵀ, then Σ w J u, then the sums of its momentum.
-constexpr std::size_t matrix_sums = 21, sums_count = matrix_sums + 6 + 6;
+/// Normal equations of one group: the upper half of Σ w J Jᵀ, then Σ w J u; the same of what friction holds at solids
+/// across the grid; the group's momentum; and the impulse that this friction has left, along each axis.
+constexpr std::size_t matrix_sums = 21, held = matrix_sums + 6, momentum = 2 * held, spare = momentum + 6,
+                      sums_count = spare + 3;
 using Sums = std::array<double, sums_count>;
 
 using Row6 = std::array<double, 6>;
@@ -26,15 +28,15 @@ Row6 row_of(const Vec3d& n, const Vec3d& r) {
   return {n.x, n.y, n.z, turn.x, turn.y, turn.z};
 }
 
-void add(Sums& s, const Row6& row, double weight, double value) {
-  std::size_t at = 0;
+void add(Sums& s, const Row6& row, double weight, double value, std::size_t part = 0) {
+  std::size_t at = part;
   for (std::size_t i = 0; i < 6; ++i)
     for (std::size_t j = i; j < 6; ++j) s[at++] += weight * row[i] * row[j];
-  for (std::size_t i = 0; i < 6; ++i) s[matrix_sums + i] += weight * row[i] * value;
+  for (std::size_t i = 0; i < 6; ++i) s[at++] += weight * row[i] * value;
 }
 
 /// Solves the six equations by Cholesky; directions that the group's shape leaves open stay zero.
-Row6 solve(const Sums& s) {
+Row6 solve_equations(const Sums& s) {
   double a[6][6];
   Row6 x;
   double trace = 0;
@@ -59,6 +61,27 @@ Row6 solve(const Sums& s) {
     x[i] /= a[i][i];
   }
   return x;
+}
+
+/// The motion of a group. At solids across the grid friction holds it as far as it has impulse left: a few contacts
+/// that do not slip, of thousands that do, stop nothing.
+Row6 solve(const Sums& s) {
+  Sums both = s;
+  for (std::size_t i = 0; i < held; ++i) both[i] += s[held + i];
+  Row6 motion = solve_equations(both);
+  double size = 0, most = 0;  // the impulse that holding takes, and how far friction goes along it
+  for (std::size_t i = 0; i < 3; ++i) {
+    double impulse = s[held + matrix_sums + i];
+    for (std::size_t j = 0; j < 6; ++j) {
+      const std::size_t low = std::min(i, j), high = std::max(i, j);
+      impulse -= s[held + low * (11 - low) / 2 + high] * motion[j];
+    }
+    size += impulse * impulse, most += s[spare + i] * std::abs(impulse);
+  }
+  if (most >= size) return motion;
+  const Row6 loose = solve_equations(s);
+  for (std::size_t i = 0; i < 6; ++i) motion[i] = loose[i] + most / size * (motion[i] - loose[i]);
+  return motion;
 }
 
 /// Centre of a bucket's cell 0, and faces, in cells.
@@ -203,20 +226,20 @@ void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups
 
 /// The same of solids across the grid.
 void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups& groups, int b,
-                  std::span<const CellContact> cells, double weight) {
+                  std::span<const CellContact> cells, double cell_mass) {
   for (const CellContact& c : cells) {
     const std::int32_t g = groups.of_cell(b, c.cell);
     if (g < 0) continue;
-    const Vec3d r = groups.radius(g, b, c.cell, -1);
+    const Vec3d r = groups.radius(g, b, c.cell, -1), normal(c.normal), solid(c.solid);
     Sums& s = entry(list, g);
-    if (c.slips) {
-      add(s, row_of(Vec3d(c.normal), r), weight, dot(c.normal, c.solid));
-      continue;
-    }
-    for (int a = 0; a < 3; ++a) {
-      Vec3d axis;
-      axis[a] = 1;
-      add(s, row_of(axis, r), weight, c.solid[a]);
+    add(s, row_of(normal, r), hold * cell_mass, dot(normal, solid));
+    if (c.slips) continue;
+    for (std::size_t a = 0; a < 3; ++a) {
+      const int axis = static_cast<int>(a);
+      Vec3d along = normal * -normal[axis];
+      along[axis] += 1;
+      add(s, row_of(along, r), hold * cell_mass, dot(along, solid), held);
+      s[spare + a] += cell_mass * length(along) * (c.bound - length(c.impulse));
     }
   }
 }
@@ -270,8 +293,8 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
   const auto eases = volume.read(ease);
   using Velocities = typename decltype(velocities)::View;
   using Eases = typename std::remove_cvref_t<decltype(eases)>::View;
-  const auto add_momentum = [](Sums& s, const Row6& row, double momentum) {
-    for (std::size_t i = 0; i < 6; ++i) s[matrix_sums + 6 + i] += row[i] * momentum;
+  const auto add_momentum = [](Sums& s, const Row6& row, double value) {
+    for (std::size_t i = 0; i < 6; ++i) s[momentum + i] += row[i] * value;
   };
   const std::vector<Sums> before = group_sums(exec, t, count, [&](int b, auto& list) {
     Velocities u;
@@ -286,7 +309,7 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
       add_contacts(list, where, b, contacts.faces[static_cast<std::size_t>(n)],
                    contacts.slip[static_cast<std::size_t>(n)], hold * cell_mass);
     if (const int n = list_of[static_cast<std::size_t>(b)]; n >= 0 && contacts.across.any)
-      add_contacts(list, where, b, contacts.across.cells[static_cast<std::size_t>(n)], hold * cell_mass);
+      add_contacts(list, where, b, contacts.across.cells[static_cast<std::size_t>(n)], cell_mass);
   });
 
   std::vector<Row6> motion(count);
@@ -306,7 +329,7 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
   velocities.finish(exec);
   const double h = t.spacing();
   for (std::size_t g = 0; g < count; ++g) {
-    const auto gained = [&](std::size_t i) { return after[g][matrix_sums + 6 + i] - before[g][matrix_sums + 6 + i]; };
+    const auto gained = [&](std::size_t i) { return after[g][momentum + i] - before[g][momentum + i]; };
     const Vec3d push(gained(0), gained(1), gained(2)), turn(gained(3), gained(4), gained(5));
     report.impulse += push;
     report.angular_impulse += h * (turn + cross(where.centre(g), push));

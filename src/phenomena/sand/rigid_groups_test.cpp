@@ -240,6 +240,38 @@ TEST(RigidGroups, AGroupThatIsHeldGoesWithAMovingFloor) {
   });
 }
 
+TEST(RigidGroups, AtSolidsAcrossTheGridFrictionHoldsAsFarAsItHasImpulseLeft) {
+  // A block slides along a plane that leans by 0.4: all contacts together can stop it, or half of it, or all but one
+  // are at their bound.
+  const Vec3d normal = normalized(Vec3d{0.4, 1, 0}), way = normalized(Vec3d{1, -0.4, 0});
+  const auto slide = [&](double impulse, bool one_contact) {
+    Block block;
+    Bed& bed = block.bed;
+    bed.move([&](const Vec3d&) { return 0.5 * way; });
+    const double before = dot(bed.motion().linear, way);
+    block.contacts = {bed.buckets, {}};
+    CellContacts& across = block.contacts.across = {bed.buckets, {}, true};
+    int count = 0;
+    for (const int b : bed.buckets) {
+      auto& list = across.cells.emplace_back();
+      for (int c = 0; c < bucket_cells; ++c) {
+        const Vec3i cell = bed.volume.topology().key(b).coord * bucket_size + Vec3i{c >> 6, c >> 3 & 7, c & 7};
+        if (cell.y != 0 || !bed.sand(cell)) continue;
+        list.push_back(
+            {.cell = static_cast<std::uint16_t>(c), .slips = one_contact && count > 0, .normal = Vec3f(normal)});
+        ++count;
+      }
+    }
+    for (auto& list : across.cells)
+      for (CellContact& c : list) c.bound = static_cast<float>(impulse * before / count);
+    rigid(bed, all_sand(bed), block.contacts);
+    return dot(bed.motion().linear, way) / before;
+  };
+  EXPECT_LT(slide(1.1, false), 0.01);
+  EXPECT_NEAR(slide(0.5, false), 0.5, 0.02);
+  EXPECT_NEAR(slide(1.1, true), 1, 0.02) << "one contact of many holds a block";
+}
+
 TEST(RigidGroups, AMeanNormalInEdgesAndCornersHoldsNothing) {
   // In the edge between floor and wall, and in the corner of three, the normal is a mean of theirs: what slips along
   // one of them would be stopped by it.
