@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/simd.h"
 #include "domain/particles/particle_system.h"
 #include "parallel/threads.h"
 
@@ -102,6 +103,17 @@ void ParticleSystem::plan_ghosts(Exec& exec, int width) {
   ghost_width_ = width;
 }
 
+namespace {
+
+/// Cells of a bucket's particles; the nearest one of what has left it. 12 bytes in, 4 out, 15 operations per particle.
+AEGIR_HOT void cells_of(const float* __restrict x, const float* __restrict y, const float* __restrict z, std::size_t n,
+                        std::int32_t* __restrict cell) {
+  const auto inside = [](float v) { return std::clamp(static_cast<std::int32_t>(v), 0, bucket_size - 1); };
+  for (std::size_t i = 0; i < n; ++i) cell[i] = inside(x[i]) << 6 | inside(y[i]) << 3 | inside(z[i]);
+}
+
+}  // namespace
+
 /// Particles that lie in the cells that a peer reads, bucket by bucket in the order they are stored in; and how many of
 /// each bucket it gets. Reads 12 bytes of each particle of a bucket at the border.
 std::vector<std::uint32_t> ParticleSystem::near_border(const PeerLayers& layers, const HaloPeer& peer,
@@ -117,17 +129,18 @@ std::vector<std::uint32_t> ParticleSystem::near_border(const PeerLayers& layers,
   const float *x = store.plane<float>(0), *y = store.plane<float>(1), *z = store.plane<float>(2);
   std::vector<std::vector<std::uint32_t>> chosen(peer.send.size());
   parallel_for(0, chosen.size(), 4, [&](std::size_t begin, std::size_t end) {
-    const auto cell = [](float v) { return std::clamp(static_cast<int>(v), 0, bucket_size - 1); };
+    std::vector<std::int32_t> cell;
+    std::vector<std::uint32_t> found;
     for (std::size_t b = begin; b < end; ++b) {
-      const auto first = static_cast<std::uint32_t>(this->first(peer.send[b])),
-                 last = first + static_cast<std::uint32_t>(count(peer.send[b]));
-      chosen[b].resize(last - first);
-      std::uint32_t found = 0;
-      for (std::uint32_t i = first; i < last; ++i) {
-        chosen[b][found] = i;
-        found += wanted[b][static_cast<std::size_t>(cell_offset(cell(x[i]), cell(y[i]), cell(z[i])))] != 0;
+      const std::size_t first = this->first(peer.send[b]), held = count(peer.send[b]);
+      cell.resize(held), found.resize(held + 1);
+      cells_of(x + first, y + first, z + first, held, cell.data());
+      std::size_t chosen_here = 0;
+      for (std::size_t i = 0; i < held; ++i) {
+        found[chosen_here] = static_cast<std::uint32_t>(first + i);
+        chosen_here += wanted[b][static_cast<std::size_t>(cell[i])] != 0;
       }
-      chosen[b].resize(found);
+      chosen[b].assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(chosen_here));
     }
   });
   std::vector<std::uint32_t> all;

@@ -24,9 +24,9 @@ enum class Work { particles, grid };
 class LoadBalance {
  public:
   /// Cuts are left alone while the busiest rank has less than this times the mean.
-  static constexpr double tolerated = 1.004;
+  static constexpr double tolerated = 1.006;
   /// Substeps after which a cut must have paid for moving, and for which it is left alone unless it has become bad.
-  static constexpr int horizon = 10, rest = 2;
+  static constexpr int horizon = 10, rest = 3;
   static constexpr double bad = 1.15;
 
   /// Better cuts, where moving to them pays. Collective; the same answer on every rank.
