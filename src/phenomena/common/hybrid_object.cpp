@@ -279,17 +279,39 @@ Status HybridObject::to_particles(StepContext& c) {
   return {};
 }
 
+namespace {
+
+struct Range {
+  float least, most;
+  Range with(const Range& b) const { return {std::min(least, b.least), std::max(most, b.most)}; }
+};
+
+/// Least and greatest of at least one value. 4 bytes and 2 operations each, eight at a time.
+Range range_of(const float* x, std::size_t count) {
+  Row<float> least = Row<float>{} + x[0], most = least;
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const Row<float> value = load_row(x + i);
+    least = value < least ? value : least, most = value > most ? value : most;
+  }
+  Range range{least[0], most[0]};
+  for (int l = 1; l < 8; ++l) range = range.with({least[l], most[l]});
+  for (; i < count; ++i) range = range.with({x[i], x[i]});
+  return range;
+}
+
+}  // namespace
+
 void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Closeness& closeness, std::size_t count,
                            const float* const from[3], float* const to[3], float* const velocity[3]) const {
   const Vec3d origin = bucket.origin();
   const double dx = bucket.spacing();
-  if (!colliders_.empty() && count > 0) {
+  if (count == 0) return;
+  if (!colliders_.empty()) {
     Vec3d low, high;  // of all ways, in cells
     for (int a = 0; a < 3; ++a) {
-      float least = from[a][0], most = least;
-      for (std::size_t i = 0; i < count; ++i)
-        least = std::min(least, std::min(from[a][i], to[a][i])), most = std::max(most, std::max(from[a][i], to[a][i]));
-      low[a] = least, high[a] = most;
+      const Range way = range_of(from[a], count).with(range_of(to[a], count));
+      low[a] = way.least, high[a] = way.most;
     }
     const Box ways = Box{origin + low * dx, origin + high * dx}.grown(0.01 * dx);
     std::vector<const Collider*> near;
@@ -327,10 +349,11 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Clo
                high_wall = limits_->sides()[static_cast<std::size_t>(2 * a + 1)] == Limit::wall;
     float* x = to[a];
     float* v = velocity[a];
-    if (low_wall)
+    const Range goals = range_of(x, count);
+    if (low_wall && goals.least < low)
       for (std::size_t i = 0; i < count; ++i)
         if (x[i] < low) x[i] = low, v[i] = std::max(v[i], 0.0f);
-    if (high_wall)
+    if (high_wall && goals.most > high)
       for (std::size_t i = 0; i < count; ++i)
         if (x[i] > high) x[i] = high, v[i] = std::min(v[i], 0.0f);
   }

@@ -139,7 +139,7 @@ class SandOperator final : public Operator {
     if (!(weight > 0)) weight = 9.80665 * c.dt;
     const bool zhu = s_.model == SandModel::zhu;
     sand::Contacts contacts = seek(c, gained, weight);
-    if (first_ && !zhu && contacts.across.any)
+    if (first_ && !zhu && contacts.across.any && object_.press_again)
       if (Status ok = balance(c, gained, weight, contacts); !ok) return ok;
     if (!zhu) work_ += sand::never_gain(c.exec, g, in, buckets_) * rho * h * h * h;
     // Zhu: rigid is what one cell alone could stop. Otherwise: what friction has stopped.
