@@ -157,6 +157,24 @@ Result<PieceWriter> PieceWriter::create(const std::string& path, const PieceOpti
   return PieceWriter(std::move(impl));
 }
 
+namespace {
+
+/// Makes the groups that a name goes through, without the times that HDF5 would note in those it makes itself.
+bool make_groups(hid_t file, const std::string& name) {
+  const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  if (!creation || H5Pset_obj_track_times(creation.get(), false) < 0) return false;
+  for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string group = name.substr(0, end);
+    const htri_t there = H5Lexists(file, group.c_str(), H5P_DEFAULT);
+    if (there > 0) continue;
+    if (there < 0 || !Handle(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Gclose))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Status PieceWriter::array(const std::string& name, const void* data, PieceType type, std::size_t rows,
                           std::size_t columns) {
   AEGIR_ASSERT(impl_ && !impl_->closed, "a piece is written after it was closed");
@@ -171,14 +189,13 @@ Status PieceWriter::array(const std::string& name, const void* data, PieceType t
   const hsize_t chunk[2] = {std::max<std::size_t>(1, std::min(rows, std::max<std::size_t>(1, chunk_bytes / row_bytes))),
                             columns};
   const Handle space(H5Screate_simple(2, dims, nullptr), H5Sclose);
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  if (!space || !links || !layout || H5Pset_create_intermediate_group(links.get(), 1) < 0 ||
-      H5Pset_obj_track_times(layout.get(), false) < 0 || H5Pset_chunk(layout.get(), 2, chunk) < 0 ||
+  if (!space || !layout || H5Pset_obj_track_times(layout.get(), false) < 0 || H5Pset_chunk(layout.get(), 2, chunk) < 0 ||
       (impl_->options.compress && (H5Pset_shuffle(layout.get()) < 0 || H5Pset_deflate(layout.get(), 3) < 0)) ||
       H5Pset_fletcher32(layout.get()) < 0 || H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER) < 0)
     return impl_->fail("HDF5 cannot store an array of this shape");
-  Handle set(H5Dcreate2(impl_->file.get(), name.c_str(), memory_type(type), space.get(), links.get(), layout.get(),
+  if (!make_groups(impl_->file.get(), name)) return impl_->fail("HDF5 cannot create the groups of '" + name + "'");
+  Handle set(H5Dcreate2(impl_->file.get(), name.c_str(), memory_type(type), space.get(), H5P_DEFAULT, layout.get(),
                         H5P_DEFAULT),
              H5Dclose);
   if (!set) return impl_->fail("HDF5 cannot create array '" + name + "'");
