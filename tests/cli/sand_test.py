@@ -70,8 +70,8 @@ def write_column(test, last=9):
     return test.write("column.yaml", COLUMN % {"last": last})
 
 
-class SameBits(support.SameBits, support.AegirTest):
-    FRAME_FILE = "damp/dune/dune.volumes.{frame:04d}.vdb"
+class OneReference(support.SameBits):
+    """All tests of a class compare with one run, which the first of them makes."""
 
     @classmethod
     def setUpClass(cls):
@@ -80,12 +80,23 @@ class SameBits(support.SameBits, support.AegirTest):
         cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
 
     def setUp(self):
-        """All tests compare with one run, which the first of them makes."""
         super().setUp()
-        self.setup_file = write_column(self)
+        self.setup_file = self.write_setup()
         self.reference = self.shared / "reference"
         if not self.reference.exists():
             self.run_setup(self.setup_file, "--threads", 1, out=self.reference)
+
+    def assert_frames(self, count):
+        self.assertEqual(len(self.frames(self.reference)), count)
+        hashes = self.hashes(self.reference)
+        self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
+
+
+class SameBits(OneReference, support.AegirTest):
+    FRAME_FILE = "damp/dune/dune.volumes.{frame:04d}.vdb"
+
+    def write_setup(self):
+        return write_column(self)
 
     def test_the_setup_is_worth_comparing(self):
         lines = self.stats(self.reference)
@@ -101,9 +112,7 @@ class SameBits(support.SameBits, support.AegirTest):
         self.assertGreater(len({o["rigid_cells"] for o in dune}), 4)
         self.assertGreater(len({line["objects"]["plain/lump"]["rigid_cells"] for line in lines}), 4)
         self.assertGreater(len({round(line["dt"], 9) for line in lines}), 2, "the substeps do not adapt")
-        self.assertEqual(len(self.frames(self.reference)), 6 * 9)
-        hashes = self.hashes(self.reference)
-        self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
+        self.assert_frames(6 * 9)
 
 
 PLANE = """aegir: 1
@@ -142,24 +151,14 @@ outputs:
 """
 
 
-class SameBitsOnATiltedPlane(support.SameBits, support.AegirTest):
+class SameBitsOnATiltedPlane(OneReference, support.AegirTest):
     """Contacts in the cells that a plane cuts, what they keep from substep to substep, and the turns of pressure and friction in the
     first."""
 
     FRAME_FILE = "damp/block/block.volumes.{frame:04d}.vdb"
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.shared = Path(tempfile.mkdtemp(prefix="aegir_test_"))
-        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
-
-    def setUp(self):
-        super().setUp()
-        self.setup_file = self.write("plane.yaml", PLANE)
-        self.reference = self.shared / "reference"
-        if not self.reference.exists():
-            self.run_setup(self.setup_file, "--threads", 1, out=self.reference)
+    def write_setup(self):
+        return self.write("plane.yaml", PLANE)
 
     def test_the_setup_is_worth_comparing(self):
         lines = self.stats(self.reference)
@@ -169,9 +168,7 @@ class SameBitsOnATiltedPlane(support.SameBits, support.AegirTest):
             self.assertLess(sand[-1]["friction_work"], 0, "there is no friction")
             self.assertGreater(max(o["rigid_cells"] for o in sand), 8, "nothing is rigid")
         self.assertGreater(block[-1]["momentum"][0], 0.1 * block[-1]["mass"], "it does not slide")
-        self.assertEqual(len(self.frames(self.reference)), 4 * 9)
-        hashes = self.hashes(self.reference)
-        self.assertEqual(len(set(hashes.values())), len(hashes), "frames that differ have the same hash")
+        self.assert_frames(4 * 9)
 
 
 BOX = """aegir: 1
