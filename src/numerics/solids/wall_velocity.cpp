@@ -155,6 +155,7 @@ struct WallViews {
 /// What lies on a wall, as one cell above it sees it: pressure at the wall and thickness of the layer in cells.
 struct WallLoad {
   double pressure = 0, thickness = 1;
+  double below = 0;  // cells between its centre and the wall
 };
 
 /// The pressure of the cell and the weight of what lies between its centre and the wall. Pressure is not carried on
@@ -178,7 +179,7 @@ WallLoad wall_load(const WallViews& w, const Vec3i& cell, const Vec3f& n, float 
   const float beyond = surface(out.x, out.y, out.z);
   const double way = std::clamp(distance, -1.0f, 1.0f);
   const double load = std::clamp(here + cell_weight * way, 0.0, 16 * here);
-  return {load, beyond < 0 ? 1 : std::clamp(depth / (depth + beyond) + way, 0.2, 1.0)};
+  return {load, beyond < 0 ? 1 : std::clamp(depth / (depth + beyond) + way, 0.2, 1.0), way};
 }
 
 /// Speed towards a wall on the open faces around a face.
@@ -201,27 +202,34 @@ float approach(const FaceTiles& u, const FaceTiles& solid, const FaceTiles& area
   return std::max(speed, 0.0f);
 }
 
-/// Greatest change of velocity that friction may make on a face, over the coefficient; 0 where nothing presses.
-double pressing(const WallViews& w, int axis, int place, const Vec3i& cell, const FaceDistance& wall, const Vec3f& n,
-                double per_pressure) {
+/// What presses on the layer of a face: the greatest change of velocity that friction may make, over the coefficient (0
+/// where nothing presses), the load and what of it lies between the cells' centres and the wall, over the mass of a
+/// cell.
+struct Pressing {
+  double bound = 0, load = 0, below = 0;
+};
+Pressing pressing(const WallViews& w, int axis, int place, const Vec3i& cell, const FaceDistance& wall, const Vec3f& n,
+                  double per_pressure) {
   Vec3i lower = cell;
   lower[axis] -= 1;
   const bool pressed = w.pressure(cell.x, cell.y, cell.z) > 0 || w.pressure(lower.x, lower.y, lower.z) > 0;
   const double reach = friction_reach(wall.distance);
   // The centres of the two cells are half a cell to either side of the face.
   const float above = wall.distance + 0.5f * n[axis], below = wall.distance - 0.5f * n[axis];
-  if (!w.surface)
-    return pressed ? 0.5 * (wall_pressure(w.pressure, cell, n, above) + wall_pressure(w.pressure, lower, n, below)) *
-                         per_pressure / reach
-                   : 0.0;
-  if (!pressed) return approach(*w.velocity, w.solid, w.area, axis, place, n);
+  if (!w.surface) {
+    if (!pressed) return {};
+    const double load =
+        0.5 * (wall_pressure(w.pressure, cell, n, above) + wall_pressure(w.pressure, lower, n, below)) * per_pressure;
+    return {load / reach, load};
+  }
+  if (!pressed) return {approach(*w.velocity, w.solid, w.area, axis, place, n), 0};
   const double cell_weight = std::max(0.0, -dot(w.weight, Vec3d(n)));
   const WallLoad a = wall_load(w, cell, n, above, cell_weight), b = wall_load(w, lower, n, below, cell_weight);
-  if (!(a.pressure > 0) || !(b.pressure > 0)) {
-    const WallLoad& one = a.pressure > 0 ? a : b;
-    return one.pressure * per_pressure / (reach * one.thickness);
-  }
-  return (a.pressure + b.pressure) * per_pressure / (reach * (a.thickness + b.thickness));
+  const double load = 0.5 * (a.pressure + b.pressure) * per_pressure;
+  const double thickness = !(a.pressure > 0)   ? 0.5 * b.thickness
+                           : !(b.pressure > 0) ? 0.5 * a.thickness
+                                               : 0.5 * (a.thickness + b.thickness);
+  return {load / (reach * thickness), load, 0.5 * (a.below + b.below)};
 }
 
 }  // namespace
@@ -247,12 +255,12 @@ std::vector<std::vector<WallContact>> wall_contacts(Exec& exec, DiscreteVolume& 
       const Vec3f n = wall.gradient / slope;
       if (settings.along_grid && across_grid(wall.gradient)) return;
       const Vec3i cell(static_cast<int>(c >> 6), static_cast<int>(c >> 3 & 7), static_cast<int>(c & 7));
-      const double bound = mu * pressing(w, axis, place, cell, wall, n, per_pressure);
+      const Pressing press = pressing(w, axis, place, cell, wall, n, per_pressure);
+      const double bound = mu * press.bound;
       if (!(bound > 0)) return;
-      const Vec3f moving = face_vector(w.solid, axis, place);
       list.push_back({static_cast<std::uint16_t>(c), static_cast<std::uint8_t>(axis), n,
-                      moving[axis] - n[axis] * dot(moving, n), dot(moving, n), slope > 0.95f,
-                      static_cast<float>(bound)});
+                      face_vector(w.solid, axis, place), slope > 0.95f, static_cast<float>(bound),
+                      static_cast<float>(mu), static_cast<float>(press.load), static_cast<float>(press.below)});
     });
   };
   auto distances = volume.read<Halo<1>>(channels.solids.distance);

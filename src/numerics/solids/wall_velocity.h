@@ -73,10 +73,12 @@ struct WallContact {
   std::uint16_t cell;  ///< of the bucket; the face is its lower one
   std::uint8_t axis;
   Vec3f normal;
-  float wall;         ///< the solid's velocity along its surface, the axis's component
-  float into;         ///< and along the normal
+  Vec3f solid;        ///< the solid's velocity
   bool plain = true;  ///< one surface is near, and the normal is its own: not in edges and corners
   float bound;        ///< greatest change of velocity, m/s
+  float rough = 1;    ///< coefficient of friction that it comes from
+  float load = 0;     ///< what presses on the wall there, over the mass of a cell, m/s
+  float below = 0;    ///< cells between the centres of cells and the wall, whose weight is in the load
 };
 
 /// The contacts of each of solids.touched(), in order of axis and cell. Reads solid distance with Halo<1>, area, solid

@@ -179,12 +179,6 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::function<bool(const StepContext&)> stiff;
   /// Full name of the task that lets the pressure act for the first time; empty where there is no pressure.
   std::string first_pressure;
-  /// Set by a material that, after the pressure, may want it to act once more in the same substep.
-  bool presses_again = false;
-  /// Lets the pressure act once more, on what became of the velocity since; the channel then holds the sum. Set by the
-  /// pressure, with what a task that calls it must declare.
-  std::function<Status(StepContext&)> press_again;
-  std::function<std::vector<ChannelAccess>()> pressure_accesses;
   /// Removes the particles of a part of space, counts them, and adds their mass to `removed`. Collective.
   Status take_out(Exec& exec, const Box& reach, FunctionRef<bool(const Vec3d&)> gone, double& removed);
   /// Names what adds to the liquid or takes from it, and where its mass is counted; told in the statistics.

@@ -50,27 +50,44 @@ class PressureOperator final : public Operator {
     object.has_pressure = true;
     object.first_pressure = this->behavior() + ":first pressure of " + object.path();
     object.pressure_task = this->behavior() + ":pressure of " + object.path();
-    object.press_again = [this](StepContext& c) { return again(c); };
-    object.pressure_accesses = [this] { return accesses(); };
   }
 
   void plan(TaskList& tasks) override {
     const std::string& o = object_.path();
     list_contacts();
-    if (bounded()) object_.grid().declare(least_pressure);
-    if (object_.stiff || object_.presses_again) object_.grid().declare(first_pressure);
-    if (object_.stiff)
+    std::vector<ChannelAccess> accesses{reads(o, "vel", 1),
+                                        writes(o, "vel"),
+                                        writes(o, "face_mass"),
+                                        reads(o, "open_area", 4),
+                                        reads(o, "solid_velocity", 1),
+                                        reads(o, "surface_distance", 4),
+                                        writes(o, "divergence"),
+                                        reads(o, "divergence"),
+                                        writes(o, "pressure"),
+                                        reads(o, "pressure", 4),
+                                        reads(o, "solid_distance", 1),
+                                        reads(o, "cell_fill", 1),
+                                        reads(o, "cell_room", 1),
+                                        reads(o, "surface_crowding", 1)};
+    if (bounded()) {
+      object_.grid().declare(least_pressure);
+      accesses.push_back(writes(o, least_pressure.name));
+    }
+    if (object_.stiff) {
+      object_.grid().declare(first_pressure);
+      accesses.push_back(writes(o, first_pressure.name)), accesses.push_back(reads(o, first_pressure.name));
       tasks.add({.name = "first pressure of " + o,
                  .stage = Stage::solve,
                  .behavior = behavior(),
-                 .accesses = accesses(),
+                 .accesses = accesses,
                  .after = {},
                  .acting = {},
                  .run = [this](StepContext& c) { return balance(c); }});
+    }
     tasks.add({.name = "pressure of " + o,
                .stage = Stage::solve,
                .behavior = behavior(),
-               .accesses = accesses(),
+               .accesses = std::move(accesses),
                .after = object_.solves_before_pressure(),
                .acting = {},
                .run = [this](StepContext& c) { return project(c); }});
@@ -81,29 +98,6 @@ class PressureOperator final : public Operator {
                                                grid::solid_velocity, cell_room,       grid::surface_distance,
                                                grid::divergence,     grid::pressure};
   static constexpr PressureChannels system{grid::open_area, grid::surface_distance, grid::divergence, grid::pressure};
-
-  std::vector<ChannelAccess> accesses() {
-    const std::string& o = object_.path();
-    list_contacts();
-    std::vector<ChannelAccess> all{reads(o, "vel", 1),
-                                   writes(o, "vel"),
-                                   writes(o, "face_mass"),
-                                   reads(o, "open_area", 4),
-                                   reads(o, "solid_velocity", 1),
-                                   reads(o, "surface_distance", 4),
-                                   writes(o, "divergence"),
-                                   reads(o, "divergence"),
-                                   writes(o, "pressure"),
-                                   reads(o, "pressure", 4),
-                                   reads(o, "solid_distance", 1),
-                                   reads(o, "cell_fill", 1),
-                                   reads(o, "cell_room", 1),
-                                   reads(o, "surface_crowding", 1)};
-    if (bounded()) all.push_back(writes(o, least_pressure.name));
-    if (object_.stiff || object_.presses_again)
-      all.push_back(writes(o, first_pressure.name)), all.push_back(reads(o, first_pressure.name));
-    return all;
-  }
 
   /// What the liquid does at each solid: as `overrides` of the collider or domain say, or else as for the liquid.
   void list_contacts() {
@@ -138,26 +132,14 @@ class PressureOperator final : public Operator {
     follow_dt(c);
     if (Status ok = note(c, solve(c.exec), " first pressure"); !ok) return ok;
     subtract_gradient(c.exec, grid, channels);
-    keep(c.exec);
-    return {};
-  }
-
-  /// Lets the pressure act after a material has.
-  Status again(StepContext& c) {
-    keep(c.exec);
-    balanced_ = true;
-    return project(c);
-  }
-
-  /// Puts the pressure aside; project() adds it to what it finds.
-  void keep(Exec& exec) {
     for_each_bucket(
-        exec, "keep pressure", object_.grid().topology(),
+        c.exec, "keep pressure", grid.topology(),
         [](const Bucket&, auto& now, auto& before) {
           std::copy_n(now.values, bucket_cells, before.values);
           std::fill_n(now.values, bucket_cells, 0.0);
         },
-        object_.grid().write(grid::pressure), object_.grid().overwrite(first_pressure));
+        grid.write(grid::pressure), grid.overwrite(first_pressure));
+    return {};
   }
 
   Status project(StepContext& c) {

@@ -87,6 +87,8 @@ void add_cell(const WallViews& w, const SolidGrid& solids, int bucket, int cell,
   const double weight = std::max(0.0f, -dot(w.gained, contact.normal)) * wall.distance;
   const double press = pressure > 0 ? std::clamp(pressure + weight, 0.0, 16 * pressure) : approach;
   contact.bound = static_cast<float>(mu * dot(area, contact.normal) * press);
+  contact.rough = static_cast<float>(mu);
+  if (pressure > 0) contact.below = wall.distance * dot(area, contact.normal);
   if (contact.bound > 0 && contact.cells != Vec3f{}) list.push_back(contact);
 }
 
@@ -193,7 +195,6 @@ void sweep_contacts(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in
         const Vec3f before = c.impulse;
         const Vec3f wanted = c.ahead - along(slip, c.normal) * (step / std::max(easy, 1e-6f));
         c.impulse = within(c, wanted);
-        c.slips = length(along(wanted, c.normal)) > 0.99f * c.bound;
         c.ahead = c.impulse + (c.impulse - before) * momentum;
         give(c, given.plane);
       }

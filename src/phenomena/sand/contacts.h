@@ -22,8 +22,9 @@ struct FrictionInputs;
 /// A cell that a solid cuts. Impulses are in velocities of a cell's mass.
 struct CellContact {
   std::uint16_t cell = 0;  ///< of the bucket
-  bool slips = false;      ///< friction is at its bound
   float bound = 0;         ///< greatest |T|
+  float rough = 1;         ///< μ
+  float below = 0;         ///< cells between its centre and the solid, whose weight is in the bound
   Vec3f normal = {};
   Vec3f solid = {};    ///< the solid's velocity
   Vec3f lower = {};    ///< share of the lower face in the mean along each axis, the upper one has the rest

@@ -126,17 +126,15 @@ void sweep_walls(Exec& exec, DiscreteVolume& volume, const FaceChannel<float>& v
     typename decltype(velocities)::View u;
     typename decltype(aheads)::View t;
     for (std::size_t n = begin; n < end; ++n) {
-      contacts.slip[n].clear();
       if (contacts.faces[n].empty()) continue;
       velocities.load(u, contacts.buckets[n]), aheads.load(t, contacts.buckets[n]);
       for (const WallContact& c : contacts.faces[n]) {
         const int place = tile_place(c.cell >> 6, c.cell >> 3 & 7, c.cell & 7);
-        const Vec3f v = face_vector(u.plane, c.axis, place);
+        const Vec3f v = face_vector(u.plane, c.axis, place) - c.solid;
         Vec3f impulse = contact_vector(t.plane, c.axis, place);
-        impulse[c.axis] -= step * (v[c.axis] - c.normal[c.axis] * dot(v, c.normal) - c.wall);
+        impulse[c.axis] -= step * (v[c.axis] - c.normal[c.axis] * dot(v, c.normal));
         const Vec3f along = impulse - c.normal * dot(impulse, c.normal);
         const float size = length(along);
-        contacts.slip[n].push_back(size > 0.99f * c.bound);
         found[n].push_back(size > c.bound ? impulse[c.axis] * (c.bound / size) : impulse[c.axis]);
       }
     }
@@ -408,7 +406,6 @@ void take_base(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std
 
 void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::span<const int> buckets,
            Contacts& contacts, const SweepSettings& how) {
-  contacts.slip.resize(contacts.faces.size());
   start(exec, volume, buckets);
   forget_old_contacts(exec, volume, contacts);
   start_contacts(exec, volume, contacts.across);

@@ -63,8 +63,8 @@ void take_base(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std
 struct Contacts {
   std::span<const int> buckets;
   std::vector<std::vector<WallContact>> faces;
-  std::vector<std::vector<std::uint8_t>> slip = {};  ///< as the last sweep left them: whether friction is at its bound
-  CellContacts across = {};                          ///< with solids across the grid
+  CellContacts across = {};  ///< with solids across the grid
+  double creep = 1e-6;       ///< what slips less than this counts as held, m/s
 };
 
 /// How stress is sought.

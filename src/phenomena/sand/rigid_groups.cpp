@@ -3,85 +3,50 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "domain/for_each_bucket.h"
 #include "domain/transport/halo.h"
+#include "phenomena/sand/body_friction.h"
 #include "phenomena/sand/sand_channels.h"
 #include "phenomena/sand/strain.h"
+#include "solvers/linear/free_surface.h"
 
 namespace aegir::sand {
 namespace {
 
-constexpr double hold = 1e4;  // weight of a contact over a full face: what friction and solids hold hardly gives
+constexpr double hold = 1e4;  // weight of a contact over a full face: what solids hold hardly gives
 
-/// Normal equations of one group: the upper half of Σ w J Jᵀ, then Σ w J u; the same of what friction holds at solids
-/// across the grid; the group's momentum; and the impulse that this friction has left, along each axis.
-constexpr std::size_t matrix_sums = 21, held = matrix_sums + 6, momentum = 2 * held, spare = momentum + 6,
-                      sums_count = spare + 3;
+/// Of one group: moments of its faces, nine for each axis; equations of what solids ask along their normals; its
+/// momentum; its mass as faces of each axis have it.
+constexpr std::size_t face_moments = 9, solids = 3 * face_moments, momentum = solids + equation_numbers,
+                      masses = momentum + 6, sums_count = masses + 3;
 using Sums = std::array<double, sums_count>;
 
-using Row6 = std::array<double, 6>;
-
-/// v̄ and ω: what a face or contact at `r`, along `n`, sees of them.
-Row6 row_of(const Vec3d& n, const Vec3d& r) {
-  const Vec3d turn = cross(r, n);
-  return {n.x, n.y, n.z, turn.x, turn.y, turn.z};
+/// Adds a face at `r`: mass and momentum times 1 and the two distances from the axis that a turn moves it by.
+void add_face(Sums& s, int axis, const Vec3d& r, double kg, double impulse) {
+  double* at = s.data() + face_moments * static_cast<std::size_t>(axis);
+  const double arm[3] = {1, r[(axis + 2) % 3], -r[(axis + 1) % 3]};
+  for (int i = 0; i < 3; ++i)
+    for (int j = i; j < 3; ++j) *at++ += kg * arm[i] * arm[j];
+  for (const double one : arm) *at++ += one * impulse;
 }
 
-void add(Sums& s, const Row6& row, double weight, double value, std::size_t part = 0) {
-  std::size_t at = part;
-  for (std::size_t i = 0; i < 6; ++i)
-    for (std::size_t j = i; j < 6; ++j) s[at++] += weight * row[i] * row[j];
-  for (std::size_t i = 0; i < 6; ++i) s[at++] += weight * row[i] * value;
-}
-
-/// Solves the six equations by Cholesky; directions that the group's shape leaves open stay zero.
-Row6 solve_equations(const Sums& s) {
-  double a[6][6];
-  Row6 x;
-  double trace = 0;
-  for (std::size_t i = 0, at = 0; i < 6; ++i)
-    for (std::size_t j = i; j < 6; ++j) a[i][j] = a[j][i] = s[at++];
-  for (std::size_t i = 0; i < 6; ++i) trace += a[i][i], x[i] = s[matrix_sums + i];
-  for (std::size_t i = 0; i < 6; ++i) a[i][i] += 1e-13 * trace;
-  for (std::size_t j = 0; j < 6; ++j) {
-    for (std::size_t k = 0; k < j; ++k) a[j][j] -= a[j][k] * a[j][k];
-    a[j][j] = std::sqrt(std::max(a[j][j], 1e-14 * trace));
-    for (std::size_t i = j + 1; i < 6; ++i) {
-      for (std::size_t k = 0; k < j; ++k) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
+/// The equations of a group. Faces of different axes do not agree on its mass, by up to a per cent; just above the
+/// angle of friction what is left of the weight is not much more. A group that rests on a solid therefore has one mass
+/// along all axes, the mean: `scale` says what each axis counts.
+Equations equations(const Sums& s, const Vec3d& scale) {
+  Equations e;
+  std::copy_n(s.begin() + solids, equation_numbers, e.begin());
+  for (int axis = 0; axis < 3; ++axis) {
+    const double* at = s.data() + face_moments * static_cast<std::size_t>(axis);
+    const std::size_t of[3] = {static_cast<std::size_t>(axis), static_cast<std::size_t>(3 + (axis + 1) % 3),
+                               static_cast<std::size_t>(3 + (axis + 2) % 3)};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = i; j < 3; ++j) e[upper_place(of[i], of[j])] += scale[axis] * *at++;
+    for (const std::size_t i : of) e[matrix_numbers + i] += scale[axis] * *at++;
   }
-  for (std::size_t i = 0; i < 6; ++i) {
-    for (std::size_t k = 0; k < i; ++k) x[i] -= a[i][k] * x[k];
-    x[i] /= a[i][i];
-  }
-  for (std::size_t i = 6; i-- > 0;) {
-    for (std::size_t k = i + 1; k < 6; ++k) x[i] -= a[k][i] * x[k];
-    x[i] /= a[i][i];
-  }
-  return x;
-}
-
-/// The motion of a group. At solids across the grid friction holds it as far as it has impulse left: a few contacts
-/// that do not slip, of thousands that do, stop nothing.
-Row6 solve(const Sums& s) {
-  Sums both = s;
-  for (std::size_t i = 0; i < held; ++i) both[i] += s[held + i];
-  Row6 motion = solve_equations(both);
-  double size = 0, most = 0;  // the impulse that holding takes, and how far friction goes along it
-  for (std::size_t i = 0; i < 3; ++i) {
-    double impulse = s[held + matrix_sums + i];
-    for (std::size_t j = 0; j < 6; ++j) {
-      const std::size_t low = std::min(i, j), high = std::max(i, j);
-      impulse -= s[held + low * (11 - low) / 2 + high] * motion[j];
-    }
-    size += impulse * impulse, most += s[spare + i] * std::abs(impulse);
-  }
-  if (most >= size) return motion;
-  const Row6 loose = solve_equations(s);
-  for (std::size_t i = 0; i < 6; ++i) motion[i] = loose[i] + most / size * (motion[i] - loose[i]);
-  return motion;
+  return e;
 }
 
 /// Centre of a bucket's cell 0, and faces, in cells.
@@ -91,59 +56,20 @@ Vec3d place(const Topology& t, int b, int cell, int axis) {
   return x;
 }
 
-/// Group of the cell below a cell along an axis; `ghosts` holds those of buckets of other ranks too.
-std::int32_t below(const Topology& t, const std::vector<std::int32_t>& sets, int b, int cell, int axis) {
+/// Group of the cell one step (1 or -1) from a cell along an axis; `sets` holds those of buckets of other ranks too.
+std::int32_t beside(const Topology& t, const std::vector<std::int32_t>& sets, int b, int cell, int axis, int step) {
   constexpr int steps[3] = {64, 8, 1};
-  const int s = steps[axis];
-  if ((cell / s) % 8 > 0) return sets[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(cell - s)];
-  const int other =
-      t.neighbours(b)[static_cast<std::size_t>(neighbour_index(-(axis == 0), -(axis == 1), -(axis == 2)))];
+  const int s = steps[axis], place = (cell / s) % 8 + step;
+  if (place >= 0 && place < 8)
+    return sets[static_cast<std::size_t>(b) * bucket_cells + static_cast<std::size_t>(cell + step * s)];
+  const int other = t.neighbours(
+      b)[static_cast<std::size_t>(neighbour_index(step * (axis == 0), step * (axis == 1), step * (axis == 2)))];
   if (other < 0) return -1;
-  return sets[static_cast<std::size_t>(other) * bucket_cells + static_cast<std::size_t>(cell + 7 * s)];
+  return sets[static_cast<std::size_t>(other) * bucket_cells + static_cast<std::size_t>(cell - 7 * step * s)];
 }
 
-/// Exact sums of a list of numbers per group, over all buckets and ranks. Buckets give (group, numbers) in order.
-template <class Partial>
-std::vector<Sums> group_sums(Exec& exec, const Topology& t, std::size_t groups, const Partial& partial) {
-  std::vector<ExactSum> sums(groups * sums_count);
-  std::mutex mutex;
-  parallel_for(0, static_cast<std::size_t>(t.local_count()), 16, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::pair<std::int32_t, Sums>> list;
-    for (std::size_t b = begin; b < end; ++b) {
-      list.clear();
-      partial(static_cast<int>(b), list);
-      if (list.empty()) continue;
-      std::lock_guard lock(mutex);
-      for (const auto& [group, values] : list)
-        for (std::size_t i = 0; i < sums_count; ++i)
-          sums[static_cast<std::size_t>(group) * sums_count + i].add(values[i]);
-    }
-  });
-  constexpr std::size_t stride = ExactSum::limbs + 3;
-  std::vector<Sums> result(groups);
-  std::vector<std::int64_t> packed(exec.comm.size() > 1 ? sums.size() * stride : 0);
-  if (!packed.empty()) {
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto one = sums[i].packed();
-      std::copy(one.begin(), one.end(), packed.begin() + static_cast<std::ptrdiff_t>(i * stride));
-    }
-    exec.comm.sum(std::span<std::int64_t>(packed));
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      std::array<std::int64_t, stride> one;
-      std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(i * stride), stride, one.begin());
-      sums[i] = ExactSum::unpacked(one);
-    }
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i) result[i / sums_count][i % sums_count] = sums[i].value();
-  return result;
-}
-
-/// The numbers of a group in a bucket's list.
-Sums& entry(std::vector<std::pair<std::int32_t, Sums>>& list, std::int32_t group) {
-  for (auto& [g, s] : list)
-    if (g == group) return s;
-  return list.emplace_back(group, Sums{}).second;
-}
+Vec3i cell_at(int c) { return {c >> 6, c >> 3 & 7, c & 7}; }
+Vec3i unit(int axis) { return {axis == 0, axis == 1, axis == 2}; }
 
 /// The groups, seen from buckets and their faces.
 class Groups {
@@ -181,11 +107,27 @@ class Groups {
   /// Group of one of the two cells beside a lower face, or -1.
   std::int32_t of_face(int b, int c, int axis) const {
     const std::int32_t here = of_cell(b, c);
-    return here >= 0 ? here : below(t_, sets_, b, c, axis);
+    return here >= 0 ? here : beside(t_, sets_, b, c, axis, -1);
+  }
+  /// Group that a cell belongs to, or the first of those that its faces move with.
+  std::int32_t of_contact(int b, int c) const {
+    std::int32_t g = of_cell(b, c);
+    for (int axis = 0; axis < 3; ++axis)
+      for (const int step : {-1, 1})
+        if (g < 0) g = beside(t_, sets_, b, c, axis, step);
+    return g;
   }
   /// From the group's centre to the centre of a face, or of the cell where the axis is -1.
   Vec3d radius(std::int32_t group, int b, int c, int axis) const {
     return place(t_, b, c, axis) - centre_[static_cast<std::size_t>(group)];
+  }
+  /// Whether the mass of a group's face is all the group's: not where the cell on its other side is sand too, and free.
+  template <class Distances>
+  bool whole(int b, int c, int axis, const Distances& distance) const {
+    const std::int32_t here = of_cell(b, c), back = beside(t_, sets_, b, c, axis, -1);
+    if (here >= 0 && back >= 0) return true;
+    const Vec3i free = here < 0 ? cell_at(c) : cell_at(c) - unit(axis);
+    return distance(free.x, free.y, free.z) >= 0;
   }
   /// Calls visit(axis, cell, group, row, cells of the face) for the faces of groups in a bucket on which stress acts.
   template <class Eases, class Visit>
@@ -207,40 +149,59 @@ class Groups {
   std::vector<Vec3d> centre_;
 };
 
-/// What solids ask of the groups that rest on them: nothing moves into them, nor along them where friction holds.
-void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups& groups, int b,
-                  std::span<const WallContact> faces, std::span<const std::uint8_t> slip, double weight) {
-  for (std::size_t i = 0; i < faces.size(); ++i) {
-    const WallContact& c = faces[i];
-    const std::int32_t g = groups.of_face(b, c.cell, c.axis);
-    if (g < 0 || !c.plain) continue;
-    const Vec3d r = groups.radius(g, b, c.cell, c.axis), normal(c.normal);
-    Sums& s = entry(list, g);
-    add(s, row_of(normal, r), weight, c.into);
-    if (slip[i]) continue;
-    Vec3d along = normal * -normal[c.axis];
-    along[c.axis] += 1;
-    add(s, row_of(along, r), weight, c.wall);
-  }
+/// What the pressure has done to a face: its change of velocity, and the impulse over the mass of a cell by its own
+/// measure.
+struct Press {
+  double speed = 0, impulse = 0;
+};
+/// The pressure moves other masses than friction does: faces between sand and air by how far the surface is, all others
+/// as if they were whole. By its own measure all its impulses on a group add up to what solids bear, by that of
+/// friction they do not, and would push a block that slides along.
+template <class Pressures, class Distances>
+Press press_on(const Pressures& p, const Distances& phi, double area, int axis, int c) {
+  const Vec3i here = cell_at(c), back = here - unit(axis);
+  const float depth = phi(here.x, here.y, here.z), depth_back = phi(back.x, back.y, back.z);
+  const double above = depth < 0 ? p(here.x, here.y, here.z) : 0.0,
+               below = depth_back < 0 ? p(back.x, back.y, back.z) : 0.0;
+  const float way = depth < 0 && depth_back < 0 ? 1.0f
+                    : depth < 0                 ? depth / (depth - depth_back)
+                                                : depth_back / (depth_back - depth);
+  return {(below - above) / static_cast<double>(std::max(way, least_theta)), (below - above) * area};
 }
 
-/// The same of solids across the grid.
-void add_contacts(std::vector<std::pair<std::int32_t, Sums>>& list, const Groups& groups, int b,
-                  std::span<const CellContact> cells, double cell_mass) {
+/// What solids give to one bucket's groups. Faces first, then cells that solids across the grid cut; `from` counts
+/// both. Faces of both axes along a solid cover it, so each stands for half of what it shows.
+void touch(std::vector<BodyContact>& list, const Groups& groups, int b, std::span<const WallContact> faces,
+           std::span<const CellContact> cells, const auto& eases, const auto& walls, double cell_mass) {
+  for (const WallContact& c : faces) {
+    const std::int32_t g = groups.of_face(b, c.cell, c.axis);
+    const float easy = eases.plane[c.axis][c.cell];
+    if (g < 0 || !c.plain || !(easy > 0)) continue;
+    const Vec3d normal(c.normal);
+    const double kg = cell_mass / easy, share = 0.5 * (1 - normal[c.axis] * normal[c.axis]);
+    Vec3d found;
+    found[c.axis] = kg * walls.plane[c.axis][c.cell];
+    list.push_back({.body = g,
+                    .place = groups.radius(g, b, c.cell, c.axis),
+                    .normal = normal,
+                    .solid = Vec3d(c.solid),
+                    .load = cell_mass * share * c.load,
+                    .below = cell_mass * share * c.below,
+                    .rough = c.rough,
+                    .stiff = hold * cell_mass,
+                    .friction = found});
+  }
   for (const CellContact& c : cells) {
-    const std::int32_t g = groups.of_cell(b, c.cell);
-    if (g < 0) continue;
-    const Vec3d r = groups.radius(g, b, c.cell, -1), normal(c.normal), solid(c.solid);
-    Sums& s = entry(list, g);
-    add(s, row_of(normal, r), hold * cell_mass, dot(normal, solid));
-    if (c.slips) continue;
-    for (std::size_t a = 0; a < 3; ++a) {
-      const int axis = static_cast<int>(a);
-      Vec3d along = normal * -normal[axis];
-      along[axis] += 1;
-      add(s, row_of(along, r), hold * cell_mass, dot(along, solid), held);
-      s[spare + a] += cell_mass * length(along) * (c.bound - length(c.impulse));
-    }
+    if (const std::int32_t g = groups.of_contact(b, c.cell); g >= 0)
+      list.push_back({.body = g,
+                      .place = groups.radius(g, b, c.cell, -1),
+                      .normal = Vec3d(c.normal),
+                      .solid = Vec3d(c.solid),
+                      .load = cell_mass * c.bound / c.rough,
+                      .below = cell_mass * c.below,
+                      .rough = c.rough,
+                      .stiff = hold * cell_mass,
+                      .friction = {}});
   }
 }
 
@@ -250,7 +211,8 @@ ConnectedCells find_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInpu
   const Topology& t = volume.topology();
   std::vector<std::uint8_t> flags(static_cast<std::size_t>(t.local_count()) * bucket_cells, 0);
   const auto most = static_cast<float>((1 - settings.slack) * (1 - settings.slack) * 2);
-  const auto slow = static_cast<float>(settings.rate * settings.rate);
+  const auto slow = static_cast<float>(settings.rate * settings.rate), far = static_cast<float>(settings.far),
+             strong = static_cast<float>(settings.idle * settings.idle * 2);
   for_each_bucket(
       exec, "sand.rigid", t,
       [&](const Bucket& bucket, auto& u, auto& e, auto& acts, auto& y, auto& s, auto& sh, auto& area) {
@@ -265,7 +227,9 @@ ConnectedCells find_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInpu
             }
             const Line bound = y.line(i, j);
             for (int k = 0; k < bucket_size; ++k) {
-              if (!(bound[k] > 0 && stressed[k] < most * bound[k] * bound[k] && strained[k] < slow)) continue;
+              if (!(bound[k] > 0 && stressed[k] < most * bound[k] * bound[k])) continue;
+              const float needed = std::sqrt(stressed[k]) + far * std::sqrt(strained[k]);
+              if (!(strained[k] < slow || needed * needed < strong * bound[k] * bound[k])) continue;
               const int c = cell_offset(i, j, k);
               out[c] = cell_member;
               for (std::size_t a = 0; a < 3; ++a)
@@ -291,31 +255,68 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
     list_of[static_cast<std::size_t>(contacts.buckets[n])] = static_cast<int>(n);
   auto velocities = volume.write(in.velocity);
   const auto eases = volume.read(ease);
+  const auto walls = volume.read(wall);
   using Velocities = typename decltype(velocities)::View;
   using Eases = typename std::remove_cvref_t<decltype(eases)>::View;
+  const auto buckets = static_cast<std::size_t>(t.local_count());
   const auto add_momentum = [](Sums& s, const Row6& row, double value) {
     for (std::size_t i = 0; i < 6; ++i) s[momentum + i] += row[i] * value;
   };
-  const std::vector<Sums> before = group_sums(exec, t, count, [&](int b, auto& list) {
+  const auto of = [&](const auto& lists, int b) {
+    const int n = list_of[static_cast<std::size_t>(b)];
+    return std::span(n < 0 || lists.empty() ? nullptr : lists[static_cast<std::size_t>(n)].data(),
+                     n < 0 || lists.empty() ? 0 : lists[static_cast<std::size_t>(n)].size());
+  };
+  std::vector<std::vector<BodyContact>> touched(buckets);
+  auto pressures = volume.read<Halo<1>>(in.pressure);
+  auto distances = volume.read<Halo<1>>(in.distance);
+  const auto areas = volume.read(in.open_area), gripped = volume.read(grip_face);
+  pressures.prepare(exec), distances.prepare(exec);
+  const std::vector<Sums> before = body_sums<sums_count>(exec, buckets, count, [&](int b, auto& list) {
     Velocities u;
-    Eases e;
-    velocities.load(u, b), eases.load(e, b);
+    Eases e, area, grip_here;
+    Eases w;
+    typename decltype(pressures)::View p;
+    typename decltype(distances)::View phi;
+    bool loaded = false;
+    eases.load(e, b), walls.load(w, b);
     where.for_faces(b, e, [&](int axis, int c, std::int32_t g, const Row6& row, double cells) {
-      const double kg = cell_mass * cells, speed = u.plane[static_cast<std::size_t>(axis)][c];
+      if (!std::exchange(loaded, true))
+        velocities.load(u, b), areas.load(area, b), gripped.load(grip_here, b), pressures.load(p, b),
+            distances.load(phi, b);
+      const auto a = static_cast<std::size_t>(axis);
+      const double kg = cell_mass * cells, speed = u.plane[a][c],
+                   grip_given = contacts.across.any ? grip_here.plane[a][c] : 0.0f;
+      const Press press = press_on(p.get(), phi.get(), area.plane[a][c], axis, c);
       Sums& s = entry(list, g);
-      add(s, row, kg, speed), add_momentum(s, row, kg * speed);
+      add_face(s, axis, where.radius(g, b, c, axis), kg, kg * (speed - grip_given - press.speed));
+      for (std::size_t i = 0; i < 6; ++i) s[solids + matrix_numbers + i] += row[i] * cell_mass * press.impulse;
+      add_momentum(s, row, kg * speed);
+      s[masses + a] += where.whole(b, c, axis, phi.get()) ? kg : 0.5 * kg;
     });
-    if (const int n = list_of[static_cast<std::size_t>(b)]; n >= 0 && !contacts.faces.empty())
-      add_contacts(list, where, b, contacts.faces[static_cast<std::size_t>(n)],
-                   contacts.slip[static_cast<std::size_t>(n)], hold * cell_mass);
-    if (const int n = list_of[static_cast<std::size_t>(b)]; n >= 0 && contacts.across.any)
-      add_contacts(list, where, b, contacts.across.cells[static_cast<std::size_t>(n)], cell_mass);
+    std::vector<BodyContact>& own = touched[static_cast<std::size_t>(b)];
+    touch(own, where, b, of(contacts.faces, b), of(contacts.across.cells, b), e, w, cell_mass);
+    for (const BodyContact& c : own) {
+      Sums& s = entry(list, c.body);
+      add_row(s.data() + solids, row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
+      for (int a = 0; a < 3; ++a) {
+        s[masses + static_cast<std::size_t>(a)] += c.below * c.normal[a] * c.normal[a];
+        add_face(s, a, c.place, 0, -c.friction[a]);  // is sought anew, for the group as a whole
+      }
+    }
   });
 
-  std::vector<Row6> motion(count);
-  for (std::size_t g = 0; g < count; ++g) motion[g] = solve(before[g]);
+  std::vector<Equations> bodies(count);
+  std::vector<Vec3d> scale(count, Vec3d(1));
+  for (std::size_t g = 0; g < count; ++g) {
+    const double* mass = before[g].data() + masses;
+    if (before[g][solids] + before[g][solids + 6] + before[g][solids + 11] > 0)
+      for (int a = 0; a < 3; ++a) scale[g][a] = std::clamp((mass[0] + mass[1] + mass[2]) / (3 * mass[a]), 0.8, 1.25);
+    bodies[g] = equations(before[g], scale[g]);
+  }
+  const std::vector<Row6> motion = rub_bodies(exec, bodies, touched, contacts.creep);
   velocities.prepare(exec);
-  const std::vector<Sums> after = group_sums(exec, t, count, [&](int b, auto& list) {
+  const std::vector<Sums> after = body_sums<sums_count>(exec, buckets, count, [&](int b, auto& list) {
     Velocities u;
     Eases e;
     velocities.load(u, b), eases.load(e, b);

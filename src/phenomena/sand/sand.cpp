@@ -43,7 +43,7 @@ class SandOperator final : public Operator {
   SandOperator(std::string behavior, HybridObject& object, SandSettings settings)
       : Operator(std::move(behavior)), object_(object), s_(std::move(settings)) {
     object.use_transfer(TransferMethod::apic);
-    object.own_friction = object.presses_again = true;
+    object.own_friction = true;
     object.appearance = Appearance::matte;
     object.opens = s_.tension == Tension::none;
     for (const Parameter<double>* p : {&s_.friction_angle, &s_.cohesion})
@@ -88,8 +88,6 @@ class SandOperator final : public Operator {
               reads(o, "solid_velocity", 1), reads(o, "solid_distance", 1), reads(o, "pressure", 2), reads(o, "P")});
     for (const char* name : {"sand_stress_ahead", "sand_shear_ahead", "sand_wall_ahead", "sand_base", "sand_yield"})
       accesses.push_back(reads(o, name, 1)), accesses.push_back(writes(o, name));
-    if (object_.has_pressure)
-      for (const ChannelAccess& access : object_.pressure_accesses()) accesses.push_back(access);
     for (const auto& [parameter, channels] :
          {std::pair(&s_.friction_angle, &cell_angle), std::pair(&s_.cohesion, &cell_cohesion)})
       if (from_particles(*parameter, object_)) {
@@ -138,9 +136,7 @@ class SandOperator final : public Operator {
     double weight = length(gained);
     if (!(weight > 0)) weight = 9.80665 * c.dt;
     const bool zhu = s_.model == SandModel::zhu;
-    sand::Contacts contacts = seek(c, gained, weight);
-    if (first_ && !zhu && contacts.across.any && object_.press_again)
-      if (Status ok = balance(c, gained, weight, contacts); !ok) return ok;
+    const sand::Contacts contacts = seek(c, gained, weight);
     if (!zhu) work_ += sand::never_gain(c.exec, g, in, buckets_) * rho * h * h * h;
     // Zhu: rigid is what one cell alone could stop. Otherwise: what friction has stopped.
     const sand::RigidSettings rigid = zhu ? sand::RigidSettings{.slack = 1e-3, .rate = 1e18, .least = 1}
@@ -162,6 +158,7 @@ class SandOperator final : public Operator {
                                           {grid::velocity, object_.solid_channels(), grid::pressure,
                                            &grid::surface_distance, &sand::stress, &sand::shear},
                                           {.dt = h, .density = 1, .weight = gained, .along_grid = true})};
+    contacts.creep = 1e-5 * weight;
     contacts.across = sand::find_contacts(c.exec, g, object_.solids(), in, gained);
     object_.forgets_air =
         strong_ || contacts.across.any ||
@@ -173,33 +170,6 @@ class SandOperator final : public Operator {
             ? sand::SweepSettings{.sweeps = 1, .stress_step = 1, .block_step = 0, .bucket_step = 0, .wall_step = 1}
             : sand::SweepSettings{.sweeps = first_ ? 10 * s_.sweeps : s_.sweeps});
     return contacts;
-  }
-
-  /// Pressure and friction take turns in the first substep of sand on solids across the grid, until the pressure hardly
-  /// changes: before friction is known it is that of a liquid which runs apart, too low to hold a block on a tilted
-  /// plane. Later substeps start from the stress of the one before. Not on floors along the grid: what starts at rest
-  /// there is held by any face that does not slip, and would stay above the angle of friction.
-  Status balance(StepContext& c, const Vec3d& gained, double weight, sand::Contacts& contacts) {
-    double before = pressed(c.exec);
-    for (int turn = 1; turn < 10; ++turn) {
-      if (Status ok = object_.press_again(c); !ok) return ok;
-      contacts = seek(c, gained, weight);
-      const double now = pressed(c.exec);
-      if (std::abs(now - std::exchange(before, now)) < 0.01 * now) break;
-    }
-    return {};
-  }
-
-  /// Sum of the pressure's size over cells.
-  double pressed(Exec& exec) {
-    const auto pressures = object_.grid().read(grid::pressure);
-    return exact_sum(exec, object_.grid().topology(), [&](const Bucket& b) {
-      typename std::remove_cvref_t<decltype(pressures)>::View p;
-      pressures.load(p, b.index);
-      double sum = 0;
-      for (int i = 0; i < bucket_cells; ++i) sum += std::abs(p.get()[i]);
-      return sum;
-    });
   }
 
   /// Friction angle and cohesion, as settings or particles have them.

@@ -190,9 +190,10 @@ inline void heap(Bed& bed) {
   bed.find();
 }
 
-/// Contacts of a floor at y = 0, on the layer of faces along it.
+/// Contacts of a floor at y = 0, on the layer of faces along it: friction of at most `bound` under a load of `bound`
+/// over `rough`.
 inline Contacts floor_contacts(Bed& bed, const std::vector<int>& buckets, float bound, float wall_speed,
-                               float rising = 0) {
+                               float rising = 0, float rough = 1) {
   Contacts contacts{buckets, {}};
   for (const int b : buckets) {
     auto& list = contacts.faces.emplace_back();
@@ -203,9 +204,10 @@ inline Contacts floor_contacts(Bed& bed, const std::vector<int>& buckets, float 
         list.push_back({.cell = static_cast<std::uint16_t>(c),
                         .axis = static_cast<std::uint8_t>(axis),
                         .normal = {0, 1, 0},
-                        .wall = axis == 0 ? wall_speed : 0.0f,
-                        .into = rising,
-                        .bound = bound});
+                        .solid = {wall_speed, rising, 0},
+                        .bound = bound,
+                        .rough = rough,
+                        .load = bound / rough});
       }
   }
   return contacts;
