@@ -30,12 +30,12 @@ json run_ranks(int ranks, int cells, int threads) {
 }
 
 /// Bytes that a step of a liquid sends (docs/cluster.md, "The model"). Per copied bucket: layers of grid channels that
-/// make 13.2 planes of 512 floats, and about one more for each iteration; 13 more where particles leave their momentum.
+/// make 12.7 planes of 512 floats, and about one more for each iteration, and one where particles leave their momentum.
 /// Of copied particles: the positions of every eighth.
 double model_bytes(const json& run) {
   constexpr double plane = 2048, position = 1.5;
   const double iterations = run["iterations"].get<double>() / run["steps"].get<double>();
-  return plane * (run["ghosts"].get<double>() * (13.2 + iterations) + 13 * run["occupied_ghosts"].get<double>()) +
+  return plane * (run["ghosts"].get<double>() * (12.7 + iterations) + run["occupied_ghosts"].get<double>()) +
          position * run["ghost_particles"].get<double>();
 }
 

@@ -87,22 +87,19 @@ json measure(MonitoredComm& comm, const LiquidScene& scene) {
            {"ghost_particles", total(sums.ghost_particles) / steps}};
   for (const double cells : sums.layers) out["layers"].push_back(total(cells) / steps);
   const auto work_after = comm.traffic_by_work();
+  const auto of_ranks = [&](double mine_alone) { return gather_all<double>(comm, {mine_alone}); };
   for (const auto& [work, seconds] : sums.tasks) {
     const auto after = work_after.find(work);
     const CommTraffic t = after == work_after.end() ? CommTraffic{} : after->second - work_before[work];
-    const double busy = (seconds - t.waiting) / steps;
     out["work"][work] = {{"seconds", seconds / steps},
-                         {"busy_least", -comm.max(-busy)},
-                         {"busy_most", comm.max(busy)},
+                         {"busy", of_ranks((seconds - t.waiting) / steps)},
+                         {"waiting", of_ranks(t.waiting / steps)},
                          {"bytes", static_cast<double>(t.bytes_sent) / steps},
                          {"halos", static_cast<double>(t.halos) / steps},
                          {"reductions", static_cast<double>(t.reductions) / steps},
-                         {"gathers", static_cast<double>(t.gathers) / steps},
-                         {"waiting", t.waiting / steps},
-                         {"waiting_least", -comm.max(-t.waiting) / steps},
-                         {"waiting_most", comm.max(t.waiting) / steps}};
+                         {"gathers", static_cast<double>(t.gathers) / steps}};
   }
-  for (const auto& [name, seconds] : sums.kernels) out["kernels"][name] = seconds / steps;
+  for (const auto& [name, seconds] : sums.kernels) out["kernels"][name] = of_ranks(seconds / steps);
   return out;
 }
 

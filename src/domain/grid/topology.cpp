@@ -241,6 +241,11 @@ void Topology::link_neighbours() {
         neighbours_[b][static_cast<std::size_t>(n)] = found;
       }
   });
+  local_around_.assign(keys_.size() - neighbours_.size(), 0);
+  for (std::size_t b = 0; b < (local_around_.empty() ? 0 : neighbours_.size()); ++b)
+    for (int n = 0; n < 27; ++n)
+      if (const int other = neighbours_[b][static_cast<std::size_t>(n)]; other >= local_count_)
+        local_around_[static_cast<std::size_t>(other - local_count_)] |= 1u << (26 - n);
 }
 
 const std::vector<PeerLayers>& Topology::layers(int width) const {
@@ -264,7 +269,8 @@ bool Topology::same_buckets(const Topology& o) const {
 
 std::size_t Topology::memory_bytes() const {
   std::size_t bytes = keys_.capacity() * sizeof(BucketKey) + curve_.capacity() * sizeof(std::uint64_t) +
-                      neighbours_.capacity() * sizeof(neighbours_[0]) + slots_.capacity() * sizeof(std::int32_t);
+                      neighbours_.capacity() * sizeof(neighbours_[0]) + slots_.capacity() * sizeof(std::int32_t) +
+                      local_around_.capacity() * sizeof(std::uint32_t);
   for (const auto& layers : layers_)
     if (layers)
       for (const PeerLayers& peer : *layers)

@@ -72,6 +72,8 @@ class Topology {
   /// The 27 neighbours of a local bucket, by neighbour_index(); -1 where there is none.
   const std::array<std::int32_t, 27>& neighbours(int b) const { return neighbours_[static_cast<std::size_t>(b)]; }
   Relation relation(int b, int n) const;
+  /// Which of the 27 places around a ghost hold local buckets: one bit each, by neighbour_index().
+  std::uint32_t local_around(int ghost) const { return local_around_[static_cast<std::size_t>(ghost - local_count_)]; }
 
   /// Index of a bucket, local or ghost, or -1.
   int find(const BucketKey& key) const;
@@ -94,8 +96,9 @@ class Topology {
   std::vector<std::array<std::int32_t, 27>> neighbours_;
   std::vector<HaloPeer> peers_;
   mutable std::array<std::unique_ptr<const std::vector<PeerLayers>>, 4> layers_;  // by width
-  std::vector<char> border_;         // per local bucket, where there are other ranks
-  std::vector<std::int32_t> slots_;  // open-addressing hash of keys_
+  std::vector<char> border_;                 // per local bucket, where there are other ranks
+  std::vector<std::uint32_t> local_around_;  // per ghost
+  std::vector<std::int32_t> slots_;          // open-addressing hash of keys_
 };
 
 /// The keys and every bucket within `layers` of them, sorted along the curve, each once.

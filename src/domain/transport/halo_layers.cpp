@@ -62,14 +62,7 @@ std::vector<PeerLayers> halo_layers(const Topology& t, int width) {
       }
       add_cells(b, sides, width, layers.send, layers.sent);
     }
-    for (int g = first; g < last; ++g) {
-      Sides sides = 0;
-      for (int n = 0; n < 27; ++n) {
-        const int other = t.find({t.key(g).coord + neighbour_offset(n), t.key(g).level});
-        sides |= static_cast<Sides>(other >= 0 && other < t.local_count()) << n;
-      }
-      add_cells(g, sides, width, layers.receive, layers.received);
-    }
+    for (int g = first; g < last; ++g) add_cells(g, t.local_around(g), width, layers.receive, layers.received);
   }
   return all;
 }

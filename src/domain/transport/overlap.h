@@ -1,8 +1,12 @@
 // Loops over local buckets while halos travel, for kernels that for_each_bucket() does not run.
 //
 //   HaloFlight flight(comm);
-//   border_first(topology, flight, [&](std::span<const int> buckets) { … },      // makes values of these buckets
-//                [&] { flight.add(topology, values, bytes); });                  // once others' copies are made
+//   const BorderSplit split(topology);
+//   border_first(split, flight, [&](std::span<const int> buckets) { … },      // makes values of these buckets
+//                [&] { flight.add(topology, values, bytes); });               // once others' copies are made
+//   inner_first(split, flight, [&](std::span<const int> buckets) { … });      // reads them, and those around
+//
+// A rank that is ahead waits for another only when it has done all that needs nothing of it.
 #pragma once
 
 #include <algorithm>
@@ -30,26 +34,32 @@ void for_parts(std::span<const int> buckets, HaloFlight& flight, const Body& bod
   });
 }
 
+/// Buckets beside those of other ranks, and the others.
+struct BorderSplit {
+  BorderSplit(const Topology& topology, std::span<const int> buckets) {
+    for (const int b : buckets) (topology.on_border(b) ? border : inner).push_back(b);
+  }
+  explicit BorderSplit(const Topology& topology) {
+    for (int b = 0; b < topology.local_count(); ++b) (topology.on_border(b) ? border : inner).push_back(b);
+  }
+  std::vector<int> border, inner;
+};
+
 /// The body first runs on buckets that other ranks have copies of; `send` then puts what it made on its way, and the
-/// rest runs meanwhile. The copies are there at the end.
+/// rest runs meanwhile. The copies are there when the flight has ended.
 template <class Body, class Send>
-void border_first(const Topology& topology, HaloFlight& flight, const Body& body, const Send& send) {
-  std::vector<int> inner, border;
-  for (int b = 0; b < topology.local_count(); ++b) (topology.on_border(b) ? border : inner).push_back(b);
-  for_parts(border, flight, body);
+void border_first(const BorderSplit& buckets, HaloFlight& flight, const Body& body, const Send& send) {
+  for_parts(buckets.border, flight, body);
   send();
-  for_parts(inner, flight, body);
-  flight.end();
+  for_parts(buckets.inner, flight, body);
 }
 
 /// The body first runs on buckets without ghosts around them, while what the flight brings travels.
 template <class Body>
-void inner_first(const Topology& topology, HaloFlight& flight, const Body& body) {
-  std::vector<int> inner, border;
-  for (int b = 0; b < topology.local_count(); ++b) (topology.on_border(b) ? border : inner).push_back(b);
-  for_parts(inner, flight, body);
+void inner_first(const BorderSplit& buckets, HaloFlight& flight, const Body& body) {
+  for_parts(buckets.inner, flight, body);
   flight.end();
-  for_parts(border, flight, body);
+  for_parts(buckets.border, flight, body);
 }
 
 }  // namespace aegir

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "domain/for_each_bucket.h"
+#include "domain/transport/overlap.h"
 #include "numerics/solids/face_frame.h"
 
 namespace aegir {
@@ -37,16 +39,20 @@ void replace_velocity(Exec& exec, const char* label, DiscreteVolume& volume, std
   Stopwatch watch;
   auto old = volume.read<Halo<1>>(velocity);
   auto out = volume.write(velocity);
-  old.prepare(exec);
-  (reads.prepare(exec), ...);
+  HaloFlight flight(exec.comm);
+  old.begin(exec, flight);
+  (detail::begin(reads, exec, flight), ...);
   const std::unique_ptr<Planes[]> next(new Planes[buckets.size()]);  // not zeroed
+  std::vector<std::int32_t> place_of(static_cast<std::size_t>(volume.topology().local_count()));
+  for (std::size_t i = 0; i < buckets.size(); ++i)
+    place_of[static_cast<std::size_t>(buckets[i])] = static_cast<std::int32_t>(i);
   std::vector<std::uint8_t> changed(buckets.size(), 0);
-  parallel_for(0, buckets.size(), 2, [&](std::size_t begin, std::size_t end) {
+  inner_first(BorderSplit(volume.topology(), buckets), flight, [&](std::span<const int> some) {
     typename decltype(old)::View u;
     typename decltype(out)::View own;
     std::tuple<typename std::remove_cvref_t<Reads>::View...> views;
-    for (std::size_t i = begin; i < end; ++i) {
-      const int b = buckets[i];
+    for (const int b : some) {
+      const auto i = static_cast<std::size_t>(place_of[static_cast<std::size_t>(b)]);
       old.load(u, b), out.load(own, b);
       if (!moving && at_rest(u.plane)) continue;
       changed[i] = 1;

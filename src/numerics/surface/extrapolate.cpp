@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "domain/for_each_bucket.h"
+#include "domain/transport/overlap.h"
 
 namespace aegir {
 namespace {
@@ -192,11 +193,18 @@ class Extrapolation {
     HaloFlight flight(exec_.comm);
     require_access(volume_.owner(), channels_.velocity.name, AccessMode::read, layers);
     begin_ghosts(exec_, flight, topology_, volume_.store(channels_.velocity.name), layers);
-    find_masks();
-    const std::size_t results = decide();
-    results_ = PooledBuffer(results * bucket_cells * sizeof(float), pool_);
+    const BorderSplit split(topology_);
+    masks_ = PooledBuffer(static_cast<std::size_t>(topology_.total_count()) * sizeof(FaceMasks), pool_);
+    find_masks(split.border);
+    flight.add(topology_, masks_.data(), sizeof(FaceMasks));
+    find_masks(split.inner);
+    fate_.resize(static_cast<std::size_t>(topology_.local_count()));
+    std::size_t results = decide(split.inner, 0);
+    results_ = PooledBuffer((results + 3 * split.border.size()) * bucket_cells * sizeof(float), pool_);
+    work(layers, flight);
     flight.end();
-    work(layers);
+    results = decide(split.border, results);
+    work(layers, flight);
     commit();
     // Read 16 KB of neighbours and write 2 KB twice for each result; the scan reads what is known and the areas.
     const auto faces = 3 * std::int64_t{topology_.local_count()} * bucket_cells;
@@ -209,11 +217,11 @@ class Extrapolation {
   float* result(std::int32_t number) {
     return reinterpret_cast<float*>(results_.data()) + static_cast<std::size_t>(number) * bucket_cells;
   }
-  void find_masks();
-  std::size_t decide();
+  void find_masks(std::span<const int> buckets);
+  std::size_t decide(std::span<const int> buckets, std::size_t results);
   Fate fate(int b, int axis) const;
   void prepare(Work& w, int b, int axis) const;
-  void work(int layers);
+  void work(int layers, HaloFlight& flight);
   void commit();
 
   Exec& exec_;
@@ -223,11 +231,10 @@ class Extrapolation {
   BufferPool* pool_;
   PooledBuffer masks_, results_;
   std::vector<std::array<std::int32_t, 3>> fate_;
-  std::vector<std::int32_t> busy_;  // buckets with results
+  std::vector<int> busy_;  // buckets with results, of those decided upon last
 };
 
-void Extrapolation::find_masks() {
-  masks_ = PooledBuffer(static_cast<std::size_t>(topology_.total_count()) * sizeof(FaceMasks), pool_);
+void Extrapolation::find_masks(std::span<const int> buckets) {
   auto* all = reinterpret_cast<FaceMasks*>(masks_.data());
   const auto scan = [&](const Bucket& b, auto& known, const auto* area) {
     FaceMasks& m = all[b.index];
@@ -241,15 +248,15 @@ void Extrapolation::find_masks() {
   };
   using Area = std::array<CellSpan<const float>, 3>;
   if (channels_.area)
-    for_each_bucket(
-        exec_, "find known faces", topology_, [&](const Bucket& b, auto& known, auto& area) { scan(b, known, &area); },
-        volume_.read(channels_.known), volume_.read(*channels_.area));
+    for_buckets(
+        exec_, "find known faces", topology_, buckets,
+        [&](const Bucket& b, auto& known, auto& area) { scan(b, known, &area); }, volume_.read(channels_.known),
+        volume_.read(*channels_.area));
   else
-    for_each_bucket(
-        exec_, "find known faces", topology_,
+    for_buckets(
+        exec_, "find known faces", topology_, buckets,
         [&](const Bucket& b, auto& known) { scan(b, known, static_cast<const Area*>(nullptr)); },
         volume_.read(channels_.known));
-  exchange_halo(exec_.comm, topology_, masks_.data(), sizeof(FaceMasks));
 }
 
 Fate Extrapolation::fate(int b, int axis) const {
@@ -271,20 +278,21 @@ Fate Extrapolation::fate(int b, int axis) const {
   return clear;
 }
 
-std::size_t Extrapolation::decide() {
-  fate_.resize(static_cast<std::size_t>(topology_.local_count()));
-  parallel_for(0, fate_.size(), 64, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b)
-      for (int axis = 0; axis < 3; ++axis) fate_[b][static_cast<std::size_t>(axis)] = fate(static_cast<int>(b), axis);
+/// What becomes of some buckets. Their results are numbered from `results` on; returns the number of the next one.
+std::size_t Extrapolation::decide(std::span<const int> buckets, std::size_t results) {
+  parallel_for(0, buckets.size(), 64, [&](std::size_t begin, std::size_t end) {
+    for (const int b : buckets.subspan(begin, end - begin))
+      for (int axis = 0; axis < 3; ++axis)
+        fate_[static_cast<std::size_t>(b)][static_cast<std::size_t>(axis)] = fate(b, axis);
   });
-  std::int32_t results = 0;
-  for (std::size_t b = 0; b < fate_.size(); ++b) {
-    const std::int32_t before = results;
-    for (std::int32_t& f : fate_[b])
-      if (f == 0) f = results++;
-    if (results > before) busy_.push_back(static_cast<std::int32_t>(b));
+  busy_.clear();
+  for (const int b : buckets) {
+    const std::size_t before = results;
+    for (std::int32_t& f : fate_[static_cast<std::size_t>(b)])
+      if (f == 0) f = static_cast<std::int32_t>(results++);
+    if (results > before) busy_.push_back(b);
   }
-  return static_cast<std::size_t>(results);
+  return results;
 }
 
 /// Every row takes the bits of the row before it along y.
@@ -327,20 +335,20 @@ void Extrapolation::prepare(Work& w, int b, int axis) const {
   }
 }
 
-void Extrapolation::work(int layers) {
+void Extrapolation::work(int layers, HaloFlight& flight) {
   const auto& store = std::as_const(volume_).store(channels_.velocity.name);
-  parallel_for(0, busy_.size(), 2, [&](std::size_t begin, std::size_t end) {
+  for_parts(busy_, flight, [&](std::span<const int> buckets) {
     const auto w = std::make_unique<Work>();
-    for (std::size_t n = begin; n < end; ++n)
+    for (const int b : buckets)
       for (int axis = 0; axis < 3; ++axis) {
-        const std::int32_t number = fate_[static_cast<std::size_t>(busy_[n])][static_cast<std::size_t>(axis)];
+        const std::int32_t number = fate_[static_cast<std::size_t>(b)][static_cast<std::size_t>(axis)];
         if (number < 0) continue;
-        prepare(*w, busy_[n], axis);
+        prepare(*w, b, axis);
         if (w->nothing_to_give()) {
           std::memset(result(number), 0, bucket_cells * sizeof(float));
           continue;
         }
-        load_tile<Halo<4>>(w->value, topology_, busy_[n], store.plane<float>(axis), 0.0f);
+        load_tile<Halo<4>>(w->value, topology_, b, store.plane<float>(axis), 0.0f);
         w->run(layers);
         w->store(result(number));
       }

@@ -67,10 +67,12 @@ class LiquidDistance {
 
   void run() {
     Stopwatch watch;
-    evaluate();
+    const BorderSplit split(topology_);
+    HaloFlight flight(exec_.comm);
+    evaluate(split, flight);
     const auto bytes = 2 * std::int64_t{topology_.local_count()} * static_cast<std::int64_t>(bucket_bytes);
     exec_.profile.kernel("distance from particles", watch.seconds(), bytes);
-    finish();
+    finish(split, flight);
   }
 
  private:
@@ -90,7 +92,7 @@ class LiquidDistance {
   bool sheets_around(int b) const { return channels_.open_area && (!channels_.sheets || channels_.sheets->around(b)); }
   bool solid_near(int b) const { return census_.solid_near(b); }
 
-  void evaluate();
+  void evaluate(const BorderSplit& split, HaloFlight& flight);
   bool particles_near(int b) const;
   void classify(int b, const PaddedTile<float, 1>& count, const PaddedTile<float, 2>* nodes, Around& around);
   struct Reading {
@@ -99,7 +101,7 @@ class LiquidDistance {
   Reading distance_of(const MeanOffset::Sums& sums) const;
   void offsets(int b, MeanOffset& mean);
   void look_past_sheets(int b, const PaddedTile<float, 2>& nodes);
-  void finish();
+  void finish(const BorderSplit& split, HaloFlight& flight);
   bool uniform(int b, const float* plane) const;
   void limit(int b, float* out);
   bool surface_near(int b) const;
@@ -225,7 +227,8 @@ void LiquidDistance::look_past_sheets(int b, const PaddedTile<float, 2>& nodes) 
   }
 }
 
-void LiquidDistance::evaluate() {
+/// What the particles of each bucket and those around tell; on its way to other ranks at the end.
+void LiquidDistance::evaluate(const BorderSplit& split, HaloFlight& flight) {
   std::optional<GridReadHalo<float, 1, Halo<2>>> nodes;
   if (any_solid_ && channels_.open_area) volume_.read<Halo<4>>(*channels_.open_area).prepare(exec_);
   if (any_solid_) nodes.emplace(volume_.read<Halo<2>>(*channels_.solid_distance));
@@ -259,8 +262,7 @@ void LiquidDistance::evaluate() {
       surface_[static_cast<std::size_t>(b)] = any;
     }
   };
-  HaloFlight flight(exec_.comm);
-  border_first(topology_, flight, evaluate_some, [&] {
+  border_first(split, flight, evaluate_some, [&] {
     flight.add(topology_, raw_.data(), bucket_bytes);
     if (any_solid_) flight.add(topology_, free_.data(), bucket_bytes);
   });
@@ -408,17 +410,16 @@ void LiquidDistance::continue_surface(int b, const SurfaceFit& fit, const Surrou
     }
 }
 
-void LiquidDistance::finish() {
+void LiquidDistance::finish(const BorderSplit& split, HaloFlight& flight) {
   Stopwatch watch;
   auto access = volume_.overwrite(channels_.distance);
   access.prepare(exec_);
   using Access = decltype(access);
-  parallel_for(0, static_cast<std::size_t>(topology_.local_count()), 4, [&](std::size_t begin, std::size_t end) {
+  inner_first(split, flight, [&](std::span<const int> buckets) {
     SurfaceFit fit;
     MeanOffset mean(particles_, counts_);
     typename Access::View view;
-    for (std::size_t at = begin; at < end; ++at) {
-      const int b = static_cast<int>(at);
+    for (const int b : buckets) {
       access.load(view, b);
       limit(b, view.plane[0].values);
       if (solid_near(b) && particles_near(b)) near_solids(b, fit, mean, view.plane[0].values);

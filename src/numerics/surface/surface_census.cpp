@@ -10,10 +10,10 @@ namespace {
 
 constexpr float solid_reach = 2.5f;  // nodes nearer to a solid than this may belong to a cell that is not free
 
-/// Buckets with a node near a solid. 2 KiB per bucket.
+/// Local buckets with a node near a solid. 2 KiB per bucket.
 std::vector<std::uint8_t> near_solids(Exec& exec, DiscreteVolume& volume, const NodeChannel<float>& distance) {
-  std::vector<std::uint8_t> near(static_cast<std::size_t>(volume.topology().total_count()), 0);
-  volume.read<Halo<2>>(distance).prepare_whole(exec);
+  std::vector<std::uint8_t> near(static_cast<std::size_t>(volume.topology().local_count()), 0);
+  volume.read<Halo<2>>(distance).prepare(exec);
   const float* plane = std::as_const(volume).store(distance.name).plane<float>(0);
   parallel_for(0, near.size(), 32, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {

@@ -1,11 +1,12 @@
 #include "numerics/transfer/face_sums.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
 #include <immintrin.h>
 
-#include "domain/transport/halo.h"
 #include "parallel/threads.h"
 
 namespace aegir {
@@ -57,6 +58,30 @@ void add_part(int axis, const FaceSumTile& tile, int q, const Vec3i& o, BucketSu
       else
         to[first(along_lines)] += line[first(along_lines)];
     }
+}
+
+/// Calls visit(axis, place, count) for the floats of a tile that lie in the neighbour at offset o: those that
+/// add_part() reads there.
+template <class Visit>
+void for_part(const Vec3i& o, const Visit& visit) {
+  const auto first = [](int d) { return d < 0 ? -1 : d > 0 ? bucket_size : 0; };
+  const auto count = [](int d) { return d == 0 ? bucket_size : 1; };
+  for (int axis = 0; axis < 3; ++axis) {
+    if (o[axis] < 0) continue;
+    const int start = FaceSumTile::place(axis, {first(o.x), first(o.y), first(o.z)});
+    const int along_pairs = axis == 1 ? o.y : o.x, along_lines = axis == 1 ? o.x : o.y;
+    for (int z = 0; z < count(o.z); ++z)
+      for (int p = 0; p < count(along_pairs); ++p)
+        for (int q = 0; q < 2; ++q)
+          visit(axis, start + z * FaceSumTile::strides(axis).z + p * FaceSumTile::pair + q * FaceSumTile::line,
+                count(along_lines));
+  }
+}
+
+std::size_t part_floats(const Vec3i& o) {
+  std::size_t floats = 0;
+  for_part(o, [&](int, int, int count) { floats += static_cast<std::size_t>(count); });
+  return floats;
 }
 
 /// Turns sums into rows along z, and momentum into velocity.
@@ -112,9 +137,57 @@ void FaceSums::load(View& v, int b) const {
   if (v.tile) std::memset(v.tile->values, 0, sizeof v.tile->values);
 }
 
-void FaceSums::send(HaloFlight& flight) { flight.add(*topology_, tiles_.data(), first_, sizeof(FaceSumTile)); }
+/// Both sides list parts alike: by bucket along the curve, then by direction.
+void FaceSums::send(HaloFlight& flight) {
+  std::vector<Transfer> sends, receives;
+  std::vector<FlightBuffer> packed;
+  std::array<std::size_t, 27> part_bytes;
+  for (int n = 0; n < 27; ++n)
+    part_bytes[static_cast<std::size_t>(n)] = part_floats(neighbour_offset(n)) * sizeof(float);
+  for (const HaloPeer& peer : topology_->peers()) {
+    const int first = peer.first_ghost, last = first + peer.ghost_count;
+    const auto for_sent = [&](const auto& visit) {
+      for (const int b : peer.send)
+        for (int n = 0; n < (tile(b) ? 27 : 0); ++n)
+          if (const int other = topology_->neighbours(b)[static_cast<std::size_t>(n)]; other >= first && other < last)
+            visit(b, n);
+    };
+    std::size_t sent = 0, received = 0;
+    for_sent([&](int, int n) { sent += part_bytes[static_cast<std::size_t>(n)]; });
+    for (int g = first; g < last; ++g)
+      for (int n = 0; n < (tile(g) ? 27 : 0); ++n)
+        if (topology_->local_around(g) >> n & 1u) received += part_bytes[static_cast<std::size_t>(n)];
+    if (sent) {
+      auto* out = reinterpret_cast<float*>(packed.emplace_back(sent).data());
+      for_sent([&](int b, int n) {
+        for_part(neighbour_offset(n),
+                 [&](int axis, int place, int count) { out = std::copy_n(tile(b)->values[axis] + place, count, out); });
+      });
+      sends.push_back({peer.rank, packed.back().data(), sent});
+    }
+    if (received) {
+      arrivals_.push_back({&peer, FlightBuffer(received)});
+      receives.push_back({peer.rank, arrivals_.back().parts.data(), received});
+    }
+  }
+  flight.add(sends, receives, std::move(packed));
+}
+
+/// Puts parts where gather() looks for them; the rest of a ghost's tile is never read.
+void FaceSums::unpack(Arrival& arrival) {
+  const auto* in = reinterpret_cast<const float*>(arrival.parts.data());
+  for (int g = arrival.peer->first_ghost; g < arrival.peer->first_ghost + arrival.peer->ghost_count; ++g)
+    for (int n = 0; n < (tile(g) ? 27 : 0); ++n)
+      if (topology_->local_around(g) >> n & 1u)
+        for_part(neighbour_offset(n), [&](int axis, int place, int count) {
+          std::copy_n(in, count, tile(g)->values[axis] + place);
+          in += count;
+        });
+}
 
 void FaceSums::finish(Exec&) {
+  for (Arrival& a : arrivals_) unpack(a);
+  arrivals_.clear();
   parallel_for(0, static_cast<std::size_t>(topology_->local_count()), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) gather(static_cast<int>(b));
   });

@@ -8,6 +8,7 @@
 
 #include "domain/channel/grant.h"
 #include "domain/exec.h"
+#include "domain/transport/halo.h"
 #include "domain/volume/discrete_volume.h"
 
 namespace aegir {
@@ -40,6 +41,7 @@ struct FaceSumTile {
 
 /// Accessor for for_each_bucket(): every bucket with particles fills a tile of its own; afterwards each bucket sums its
 /// tile and then its neighbours' in the order of neighbour_index(), and divides. Tiles exist for occupied buckets only.
+/// Between ranks the parts of tiles travel that lie in buckets of the other.
 class FaceSums {
  public:
   /// `occupied` says which local buckets get a tile.
@@ -59,7 +61,13 @@ class FaceSums {
   std::int64_t bytes() const;
 
  private:
+  /// Parts that come from another rank.
+  struct Arrival {
+    const HaloPeer* peer;
+    FlightBuffer parts;
+  };
   FaceSumTile* tile(int b) const;
+  void unpack(Arrival& arrival);
   void gather(int b);
 
   const Topology* topology_;
@@ -68,6 +76,7 @@ class FaceSums {
   std::vector<std::uint64_t> first_;
   BufferPool* memory_;
   PooledBuffer tiles_;
+  std::vector<Arrival> arrivals_;
 };
 
 }  // namespace aegir

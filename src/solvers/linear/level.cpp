@@ -68,7 +68,11 @@ NetworkFields::NetworkFields(const Topology& topology, BufferPool* pool, bool ze
 }
 
 void NetworkFields::exchange(Exec& exec, const Topology& topology) {
-  for (int a = 0; a < 3; ++a) link[a].exchange(exec, topology), sink[a].exchange(exec, topology);
+  HaloFlight flight(exec.comm);
+  for (int a = 0; a < 3; ++a)
+    for (BucketField* field : {&link[a], &sink[a]})
+      flight.add_layers(topology, reinterpret_cast<std::byte*>(field->data()), sizeof(float), NetworkTile::lead);
+  flight.end();
 }
 
 void NetworkFields::load(const Topology& topology, int bucket, NetworkTile& tile) const {

@@ -310,7 +310,7 @@ double residual_by_bucket(Exec& exec, const Level& level, const NetworkVectors& 
   HaloFlight flight(exec.comm);
   flight.add_layers(t, reinterpret_cast<std::byte*>(vectors.x), sizeof(double), 1);
   std::vector<double> sums(static_cast<std::size_t>(t.local_count()), 0.0);
-  inner_first(t, flight, [&](std::span<const int> buckets) {
+  inner_first(BorderSplit(t), flight, [&](std::span<const int> buckets) {
     PaddedTile<double, 1> tile;
     for (const int b : buckets) {
       const auto i = static_cast<std::size_t>(b);

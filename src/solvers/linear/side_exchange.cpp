@@ -40,9 +40,9 @@ SideExchange::SideExchange(const Topology& t) {
       }
     for (std::int32_t g = first; g < last; ++g)
       for (std::int32_t d = 0; d < 6; ++d) {
-        const BucketKey& key = t.key(g);
-        const int other = t.find({key.coord + offsets[static_cast<std::size_t>(d)], key.level});
-        if (other >= 0 && other < t.local_count()) peer.receive[colour_of(key)].push_back({g, d});
+        const Vec3i& o = offsets[static_cast<std::size_t>(d)];
+        if (t.local_around(g) >> neighbour_index(o.x, o.y, o.z) & 1u)
+          peer.receive[colour_of(t.key(g))].push_back({g, d});
       }
   }
 }
