@@ -4,6 +4,7 @@
 //   if (const DrawnPatch* patch = patches.at(cell); !patch || patch->misses(to, way)) …   // no triangle of this cell
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

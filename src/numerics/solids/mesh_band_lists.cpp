@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "geometry/triangle.h"
 #include "numerics/solids/band_rows.h"

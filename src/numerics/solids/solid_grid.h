@@ -20,6 +20,7 @@
 // channels belong to SolidGrid: nobody else writes them. They may be Keep::scratch, and better are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
