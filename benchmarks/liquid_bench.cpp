@@ -185,9 +185,9 @@ void deforming_collider(Bench& bench) {
                           ball.directory.string());
   with.more = "  - collider: ball\n    input: ball\n";
   std::vector<double> without, collided;  // seconds per step
-  LiquidRun b;
+  LiquidRun a, b;
   for (int round = 0; round < 3; ++round) {
-    const LiquidRun a = run_dam_break(bench.exec, alone);
+    a = run_dam_break(bench.exec, alone);
     b = run_dam_break(bench.exec, with);
     without.push_back(a.seconds / a.steps), collided.push_back(b.seconds / b.steps);
   }
@@ -195,6 +195,9 @@ void deforming_collider(Bench& bench) {
   Bandwidth bandwidth(static_cast<std::size_t>(b.particles) * 64);
   const auto t = in_turns(3, bandwidth.turns());
   print_profile(bench, "task  ", b.tasks, b, bandwidth.best(t.data()));
+  for (const auto& [name, e] : b.tasks)
+    if (const double added = 1e3 * (e.seconds / b.steps - a.tasks[name].seconds / a.steps); std::abs(added) > 2)
+      bench.note(fmt::format("    adds to {:32} {:6.1f} ms", name, added));
 }
 
 }  // namespace

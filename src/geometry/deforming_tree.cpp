@@ -49,7 +49,7 @@ DeformingTree::DeformingTree(std::span<const Vec3i> triangles, std::span<const s
       open.push_back(nodes_[n].right), open.push_back(n + 1);
     }
   }
-  order_ = &rest_order_;
+  take_order(rest_order_);
   Box bounds;
   for (const Vec3d& p : rest) bounds.add(p);
   update(rest, rest, bounds, bounds);
@@ -117,13 +117,21 @@ void DeformingTree::update(std::span<const Vec3d> begin, std::span<const Vec3d> 
   begin_ = begin, end_ = end;
   bounds_[0] = begin_bounds, bounds_[1] = end_bounds;
   center_ = bounds_[1].center();
-  order_ = &rest_order_;
+  if (reordered()) take_order(rest_order_);
   refit();
   if (rest_cost_ > 0 && cost_ > most_cost_growth * rest_cost_) {
     sort(end, own_order_);
-    order_ = &own_order_;
+    take_order(own_order_);
     refit();
   }
+}
+
+void DeformingTree::take_order(const std::vector<int>& order) {
+  order_ = &order;
+  ordered_.resize(order.size()), ordered_solid_.resize(order.size());
+  parallel_for(0, order.size(), 8192, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) ordered_[i] = triangles_[order[i]], ordered_solid_[i] = solid_[order[i]];
+  });
 }
 
 void DeformingTree::refit() {
@@ -175,8 +183,11 @@ double DeformingTree::refit_twig(int node) {
   const Node& n = nodes_[node];
   Twig twig;
   twig.first = n.first;
+  // The next twig's triangles follow; their corners are on their way meanwhile.
+  for (int i = n.last; i < std::min<int>(n.last + twig_size, static_cast<int>(ordered_.size())); ++i)
+    for (int k = 0; k < 3; ++k) __builtin_prefetch(&begin_[ordered_[i][k]]), __builtin_prefetch(&end_[ordered_[i][k]]);
   for (int i = 0; i < twig_size; ++i) {
-    const Vec3i t = triangles_[(*order_)[std::min(n.first + i, n.last - 1)]];
+    const Vec3i t = ordered_[std::min(n.first + i, n.last - 1)];
     for (int k = 0; k < 3; ++k) {
       const Vec3d a = begin_[t[k]] - center_, b = end_[t[k]] - center_;
       for (int axis = 0; axis < 3; ++axis) twig.corner[0][k][axis][i] = a[axis], twig.corner[1][k][axis][i] = b[axis];
@@ -234,7 +245,7 @@ void DeformingTree::cluster_twig(int node, const Twig& twig) {
   const Node& n = nodes_[node];
   Cluster& c = clusters_[n.cluster];
   Lanes counts{};
-  for (int i = n.first; i < n.last; ++i) counts[i - n.first] = solid_[(*order_)[i]] ? 1 : 0;
+  for (int i = n.first; i < n.last; ++i) counts[i - n.first] = ordered_solid_[i] ? 1 : 0;
   Vec3d middle;
   for (int k = 0; k < 3; ++k) middle[k] = 0.5 * (static_cast<double>(n.low[1][k]) + n.high[1][k]);
   Vec3<Lanes> corner[3];
@@ -364,7 +375,7 @@ double DeformingTree::winding(const Vec3d& world, double far_ratio) const {
 
 std::size_t DeformingTree::memory_bytes() const {
   return nodes_.capacity() * sizeof(Node) + clusters_.capacity() * sizeof(Cluster) +
-         (rest_order_.capacity() + own_order_.capacity()) * sizeof(int);
+         (rest_order_.capacity() + own_order_.capacity()) * sizeof(int) + ordered_.capacity() * (sizeof(Vec3i) + 1);
 }
 
 }  // namespace aegir

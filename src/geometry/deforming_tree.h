@@ -78,6 +78,7 @@ class DeformingTree {
 
   int shape(int first, int last, bool in_twig);
   void sort(std::span<const Vec3d> positions, std::vector<int>& order) const;
+  void take_order(const std::vector<int>& order);
   void refit();
   double refit(int node);
   void join(int node);
@@ -101,6 +102,8 @@ class DeformingTree {
   bool any_solid_ = false;
   std::vector<int> rest_order_, own_order_;
   const std::vector<int>* order_ = nullptr;
+  std::vector<Vec3i> ordered_;               // the triangles in that order,
+  std::vector<std::uint8_t> ordered_solid_;  // and which of them are solid
   std::vector<Node> nodes_;
   std::vector<Cluster> clusters_;
   std::vector<int> tops_, subtrees_;  // nodes above, and roots of what threads refit
@@ -191,6 +194,9 @@ void DeformingTree::visit_path(const Vec3d& world0, const Vec3d& world1, double 
     if (open.enter > latest) continue;
     const Node& n = nodes_[open.node];
     if (n.right == 0) {
+      for (int i = n.first; i < n.last; ++i)
+        for (int k = 0; k < 3; ++k)
+          __builtin_prefetch(&begin_[ordered_[i][k]]), __builtin_prefetch(&end_[ordered_[i][k]]);
       for (int i = n.first; i < n.last; ++i) visit((*order_)[i]);
       continue;
     }

@@ -5,10 +5,10 @@
 //   band.draw(solid.triangles(), spacing, buckets);   // every substep; its memory is used again
 //   band.load(key, nodes);            // nodes -1 … 8 of a bucket
 //
-// Triangles are listed by the cells that their boxes touch. A node looks through the eight cells around it, so nodes up
-// to one cell from the mesh know their distance; a cell's centre looks through its own. From node to node this bounds
-// the others' distances, and within its bound each looks through the cells around it. What a node gets depends on its
-// place and the mesh alone, not on the buckets asked for, threads or ranks.
+// Triangles are listed by the cells that their boxes touch, in each by its eighths. A node looks through the eight
+// cells around it, so nodes up to one cell from the mesh know their distance; a cell's centre looks through its own.
+// From node to node this bounds the others' distances, and within its bound each looks through the cells around it.
+// What a node gets depends on its place and the mesh alone, not on the buckets asked for, threads or ranks.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "domain/grid/bucket_key.h"
+#include "numerics/solids/drawn_patches.h"
 #include "numerics/solids/solid.h"
 
 namespace aegir {
@@ -70,48 +71,74 @@ class MeshBand {
 
   /// Ways that the mesh goes near one of those buckets.
   DrawnWays ways(const BucketKey& key) const;
+  /// What it has in the cells of one of those buckets; nothing where it does not touch the bucket.
+  const DrawnPatches* patches(const BucketKey& key) const;
+  /// Whether surely no triangle is between two places in a cell of one of those buckets, or of the layer around it;
+  /// all from the bucket's first node.
+  bool leaves_free(const BucketKey& key, const Vec3i& cell, const Vec3f& a, const Vec3f& b) const;
 
   /// Distance in cells of a place, given in cells, from one triangle.
   double distance(std::int32_t triangle, const Vec3d& cells) const;
   /// Velocity of the place of a triangle that is closest to a place given in cells; only for meshes with `before`.
   Vec3d velocity(std::int32_t triangle, const Vec3d& cells) const;
+  /// Says that a triangle will be asked about soon: its corners lie anywhere in memory.
+  void expect(std::int32_t triangle) const;
   bool has_velocity() const { return !mesh_.before.empty(); }
   std::size_t memory_bytes() const;
 
  private:
-  /// Discs around the triangles of a bucket, in their planes: cells from the bucket's first node. Eight more than there
-  /// are, so that they can be read in rows.
-  struct Discs {
-    std::vector<float> x, y, z, radius, nx, ny, nz;
-    std::vector<std::int32_t> triangle;
+  /// Discs around eight triangles, in their planes: cells from the bucket's first node. Lanes without one are far away.
+  struct DiscRow {
+    alignas(32) std::array<float, 8> x, y, z, radius, nx, ny, nz;
+    std::array<std::int32_t, 8> triangle;
   };
-  /// What holds all triangles of a cell: a disc of some height.
-  struct Patch {
-    Vec3f middle, normal;
-    float radius, half_height;
-    float bound2(const Vec3f& place) const;
+  /// The triangles of a cell by eighths of it, as their middles lie; of each a disc of some height that holds them.
+  struct Parts {
+    alignas(32) std::array<float, 8> x, y, z, nx, ny, nz, radius, half_height;
+    std::array<std::uint32_t, 9> first;  // of their rows of discs
   };
   struct Bucket {
     BucketKey key;
     std::array<std::int32_t, 27> around;
-    std::array<double, bucket_cells> distance;          // exact up to 1; a bound beyond until it is settled
-    std::array<std::int32_t, bucket_cells> triangle;    // the closest; of nodes with a bound, a close one
-    std::array<float, bucket_cells> centre;             // of cells
-    std::array<std::uint32_t, bucket_cells + 1> first;  // of each cell's discs
-    Discs discs;
-    std::vector<Patch> patches;             // of each cell, if there are triangles
-    std::array<std::uint8_t, 64> occupied;  // cells with triangles, a bit each along z
-    bool any = false;                       // some node is bounded
-    std::array<Box, 64> ways;               // of the triangles in each block of 2 × 2 × 2 cells alone
+    std::array<double, bucket_cells> distance;        // exact up to 1; a bound beyond until it is settled
+    std::array<std::int32_t, bucket_cells> triangle;  // the closest; of nodes with a bound, a close one
+    std::array<float, bucket_cells> centre;           // of cells
+    std::vector<DiscRow> discs;                       // by cells and their parts
+    DrawnPatches patches;
+    std::vector<Parts> parts;  // as the patches
+    std::array<Box, 64> ways;  // of the triangles in each block of 2 × 2 × 2 cells alone
+    bool any = false;          // some node is bounded
   };
+  /// The triangles that touch each bucket, in the order of the mesh.
+  struct Lists {
+    struct Entry {
+      std::int32_t bucket, triangle;
+    };
+    std::vector<std::vector<Entry>> entries;  // of each chunk of the mesh
+    std::vector<std::uint32_t> next;          // places of each chunk's entries of each bucket
+    std::vector<std::uint32_t> first;
+    std::vector<std::int32_t> triangles;
+    std::span<const std::int32_t> of(std::size_t bucket) const {
+      return std::span(triangles).subspan(first[bucket], first[bucket + 1] - first[bucket]);
+    }
+  };
+  struct CellLists;
   struct Search;
   int find(const Vec3i& coord) const;
   std::array<Vec3d, 3> corners(std::int32_t triangle) const;
-  void bin(std::vector<std::uint32_t>& first, std::vector<std::int32_t>& triangles) const;
-  void list_cells(Bucket& bucket, std::span<const std::int32_t> triangles) const;
-  static Patch patch_of(const Discs& discs, std::size_t begin, std::size_t end);
+  void bin();
+  void list_chunk(std::size_t begin, std::size_t end, std::vector<Lists::Entry>& entries) const;
+  void list_cells();
+  void make_discs(const Bucket& bucket, std::span<const std::int32_t> triangles, CellLists& lists) const;
+  void list_pairs(Bucket& bucket, std::span<const std::int32_t> triangles, CellLists& lists) const;
+  static void make_patches(Bucket& bucket, std::span<const std::int32_t> triangles, CellLists& lists);
+  static DrawnPatch patch_of(std::span<const DiscRow> discs);
   void scan(const Bucket& bucket, std::size_t cell, const Vec3f& local, Search& search) const;
-  void compare(std::span<const std::int32_t> triangles, Search& search) const;
+  void scan_discs(std::span<const DiscRow> discs, const Vec3f& local, Search& search) const;
+  using Four [[gnu::vector_size(32)]] = double;
+  Four distances(const Vec3<Four>& places, const std::array<std::int32_t, 4>& triangles) const;
+  void compare(std::array<std::int32_t, 4> triangles, std::size_t count, Search& search) const;
+  void compare(Search& search) const;
   void scan_around(const Bucket& bucket, const Vec3i& node, int cells, Search& search) const;
   unsigned nodes_beside(const Bucket& bucket, int x, int y) const;
   void look_near(Bucket& bucket) const;
@@ -123,6 +150,7 @@ class MeshBand {
   SolidTriangles mesh_;
   double spacing_ = 1;
   std::vector<Bucket> buckets_;
+  Lists lists_;
   std::unordered_map<std::uint64_t, std::int32_t> index_;  // looked up, never walked
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "numerics/solids/solid_bucket.h"
 #include "numerics/solids/solid_test_support.h"
 
@@ -115,6 +116,62 @@ TEST(MeshBand, ways_hold_those_of_all_that_is_near) {
   EXPECT_GT(checked, 1000);
   EXPECT_LT(widest[0], 0.8);  // twelve cells and what triangles reach beyond, not the whole torus
   EXPECT_LT(widest[1], 0.5);  // six cells
+}
+
+/// Whoever touches a triangle on its way is not let pass by the patch of the cell where that place ends; most who
+/// stay a tenth of a cell above a surface bent to a radius of three cells are.
+TEST(MeshBand, patches_let_nobody_through) {
+  for (const int resolution : {12, 300}) {
+    DrawnSolid solid = drawn(torus, resolution);
+    const auto way = [](const Vec3d& x) { return Vec3d{0.1 * x.y, 0.2 * x.x * x.x, 0.01 + 0.1 * x.z}; };
+    for (const Vec3d& p : solid.mesh.positions) solid.before.push_back(p - way(p));
+    SolidScene scene(dx, block_of_keys(Vec3i(-2), Vec3i(2)));
+    scene.update({&solid});
+    const Topology& topology = scene.volume.topology();
+    const Random random(7, 0, 0, Purpose::test);
+    std::uint32_t drawn_numbers = 0;
+    const auto next = [&] { return random.uniform(drawn_numbers++); };
+    const auto anywhere = [&] {
+      const double x = next(), y = next();
+      return Vec3d(x, y, next());
+    };
+    int above = 0, passed = 0;
+    for (int n = 0; n < 20000; ++n) {
+      const auto number = static_cast<std::size_t>(next() * static_cast<double>(solid.mesh.triangles.size()));
+      const Vec3i t = solid.mesh.triangles[number];
+      Vec3d weights = anywhere() + Vec3d(1e-3);
+      weights = weights / (weights.x + weights.y + weights.z);
+      const auto mix = [&](const std::vector<Vec3d>& v) {
+        return v[static_cast<std::size_t>(t.x)] * weights.x + v[static_cast<std::size_t>(t.y)] * weights.y +
+               v[static_cast<std::size_t>(t.z)] * weights.z;
+      };
+      const auto corner = [&](int k) { return solid.mesh.positions[static_cast<std::size_t>(t[k])]; };
+      const Vec3d end = mix(solid.mesh.positions) / dx, gone = end - mix(solid.before) / dx;
+      const BucketPosition at = locate(end * dx, dx);
+      const int b = topology.find(at.key);
+      ASSERT_GE(b, 0);
+      const Vec3d origin = topology.origin(b) / dx;
+      const Vec3i cell(static_cast<int>(at.cell.x), static_cast<int>(at.cell.y), static_cast<int>(at.cell.z));
+      // Meets the triangle at a part of the substep.
+      const Vec3d of_point = (anywhere() - Vec3d(0.5)) * 3.0;
+      const Vec3d to = end + (of_point - gone) * (1 - next());
+      const DrawnAround around = scene.grid.drawn_around(b);
+      ASSERT_FALSE(around.all_of(cell, cell, [&](const DrawnPatch& patch, const Vec3f& bucket) {
+        return patch.misses(Vec3f(to - origin) - bucket, Vec3f(of_point));
+      }));
+      const Vec3d normal = normalized(cross(corner(1) - corner(0), corner(2) - corner(0)));
+      const Vec3d low = end + normal * 0.1, high = end + normal * 0.4;
+      ASSERT_FALSE(around.all_of(cell, cell, [&](const DrawnPatch& patch, const Vec3f& bucket) {
+        return patch.leaves_free(Vec3f(end - normal * 0.01 - origin) - bucket, Vec3f(high - origin) - bucket);
+      }));
+      ++above;
+      passed += around.all_of(cell, cell, [&](const DrawnPatch& patch, const Vec3f& bucket) {
+        return patch.leaves_free(Vec3f(low - origin) - bucket, Vec3f(high - origin) - bucket);
+      });
+    }
+    std::printf("%d of %d pass above\n", passed, above);
+    EXPECT_GT(passed, resolution == 300 ? 2 * above / 3 : 0);
+  }
 }
 
 TEST(MeshBand, what_a_bucket_gets_depends_on_its_place_alone) {

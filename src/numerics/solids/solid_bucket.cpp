@@ -66,6 +66,8 @@ class Evaluation {
       const DrawnWays ways = solids_[drawn->solid].band->ways(key_);
       if (!block.drawn_ways && !ways.empty()) block.drawn_ways = std::make_unique<DrawnWays>();
       if (block.drawn_ways) block.drawn_ways->add(ways);
+      if (const DrawnPatches* patches = solids_[drawn->solid].band->patches(key_))
+        block.drawn_patches.push_back(*patches);
     }
     for (int axis = 0; axis < 3; ++axis) areas(block, axis);
     if (any_thin_) sheets(block);
@@ -126,11 +128,22 @@ class Evaluation {
       drawn->nodes.distance.fill(solid_band), drawn->nodes.triangle.fill(-1), drawn->nodes.centre.fill(centre_band);
     }
     const Nodes<double>& distance = drawn->nodes.distance;
-    drawn->side.fill(0);
-    for (const double deep : {1.0, 0.0})  // start where the side is certain
+    // Where no surface is within half a cell of any node, all hang together.
+    const auto ask = [&](std::size_t n) -> std::int8_t {
+      return solids_[s].solid->distance(node_place(n), footing * spacing_) < 0 ? -1 : 1;
+    };
+    const bool together = *std::min_element(distance.begin(), distance.end()) > 0.501;
+    drawn->side.fill(
+        together ? ask(static_cast<std::size_t>(std::max_element(distance.begin(), distance.end()) - distance.begin()))
+                 : 0);
+    for (const double deep : {2.5, 1.5, 1.0})  // start where the side is certain, and costs least to tell
       for (std::size_t n = 0; n < distance.size(); ++n)
-        if (!drawn->side[n] && distance[n] >= deep)
-          flood(*drawn, n, solids_[s].solid->distance(node_place(n), footing * spacing_) < 0 ? -1 : 1);
+        if (!drawn->side[n] && distance[n] >= deep) flood(*drawn, n, ask(n));
+    for (std::size_t n = 0; n < distance.size(); ++n)
+      if (!drawn->side[n]) {
+        const std::int8_t seen = side_seen(*drawn, n);
+        flood(*drawn, n, seen ? seen : ask(n));
+      }
     for (std::size_t n = 0; n < distance.size(); ++n)
       take(s, n, drawn->side[n] * distance[n], drawn->nodes.triangle[n]);
     drawn_.push_back(std::move(drawn));
@@ -144,6 +157,22 @@ class Evaluation {
     BandNodes nodes;
     Nodes<std::int8_t> side;
   };
+  /// The side of a node that sees one whose side is known, across a cell; 0 where it sees none.
+  std::int8_t side_seen(const DrawnNodes& drawn, std::size_t n) const {
+    const int at = static_cast<int>(n);
+    const Vec3i node{at / node_step[0] - 1, at / node_step[1] % node_side - 1, at % node_side - 1};
+    for (int around = 0; around < 8; ++around) {
+      const Vec3i cell = node - Vec3i(around >> 2, around >> 1 & 1, around & 1);
+      if (std::min({cell.x, cell.y, cell.z}) < -1 || std::max({cell.x, cell.y, cell.z}) >= bucket_size) continue;
+      for (int corner = 0; corner < 8; ++corner) {
+        const std::int8_t side =
+            drawn.side[static_cast<std::size_t>(node_at(cell.x, cell.y, cell.z) + corner_step(corner))];
+        const Vec3i other = cell + Vec3i(corner >> 2, corner >> 1 & 1, corner & 1);
+        if (side && solids_[drawn.solid].band->leaves_free(key_, cell, Vec3f(other), Vec3f(node))) return side;
+      }
+    }
+    return 0;
+  }
   /// Gives a side to a node and all that hang together with it: no surface lies between two nodes whose distances from
   /// it add up to more than their distance from each other.
   static void flood(DrawnNodes& drawn, std::size_t start, std::int8_t side) {
@@ -235,9 +264,9 @@ class Evaluation {
         return {static_cast<std::int8_t>(corner), centre};
     return {nowhere, centre};
   }
-  Vec3d foothold(const Vec3i& cell, const Standing& s) const {
-    if (s.where == at_centre) return place(Vec3d(cell) + Vec3d(0.5));
-    return place(Vec3d(cell + Vec3i(s.where >> 2, s.where >> 1 & 1, s.where & 1)));
+  static Vec3d foothold(const Vec3i& cell, const Standing& s) {  // in cells
+    if (s.where == at_centre) return Vec3d(cell) + Vec3d(0.5);
+    return Vec3d(cell + Vec3i(s.where >> 2, s.where >> 1 & 1, s.where & 1));
   }
 
   bool joined(const Vec3i& cell, int axis, const Standing& here, const Standing& there) const {
@@ -247,8 +276,10 @@ class Evaluation {
     if (centres && here.distance + there.distance > 1 + footing) return true;
     Vec3i lower = cell;
     lower[axis] -= 1;
-    const Vec3d a = foothold(lower, there), b = foothold(cell, here);
-    if (!ask_blocks(a, b)) return true;
+    const Vec3d from = foothold(lower, there), to = foothold(cell, here);
+    const std::array<Vec3i, 2> through{lower, cell};
+    if (!blocks_in(through, from, to)) return true;
+    const Vec3d a = place(from), b = place(to);
     if (goes_around(a, b)) return true;
     // Bulges of solids that the nodes do see can be gone around through the face's own open corner.
     double most = -solid_band, least = solid_band;
@@ -309,11 +340,21 @@ class Evaluation {
     const auto known = double{drawn.nodes.centre[static_cast<std::size_t>(cell_at(cell.x, cell.y, cell.z))]};
     const double closest = std::max(known, clear - half_diagonal - drawn_slack);
     if (closest + clear <= half_diagonal + 1e-6) {
-      const Solid& solid = *solids_[drawn.solid].solid;
-      const Vec3d centre = place(Vec3d(cell) + Vec3d(0.5));
-      const Vec3d corner = place(Vec3d(cell + Vec3i(clearest >> 2, clearest >> 1 & 1, clearest & 1)));
-      // Looking along a line costs a fraction of what asking for a side does, and mostly nothing stands in the way.
-      if (clear == 0 || solid.blocks(corner, centre)) side = solid.distance(centre, footing * spacing_) < 0 ? -1 : 1;
+      const ListedSolid& solid = solids_[drawn.solid];
+      const Vec3d centre = Vec3d(cell) + Vec3d(0.5);
+      const auto place_of = [&](int corner) { return Vec3d(cell + Vec3i(corner >> 2, corner >> 1 & 1, corner & 1)); };
+      const auto sees = [&](int corner) {
+        return drawn.side[static_cast<std::size_t>(node + corner_step(corner))] != 0 &&
+               solid.band->leaves_free(key_, cell, Vec3f(place_of(corner)), Vec3f(centre));
+      };
+      int seen = clearest;
+      if (clear > 0 && !sees(seen))
+        for (seen = 0; seen < 8 && !sees(seen);) ++seen;
+      // Looking along a line costs a fraction of what asking for a side does.
+      if (clear > 0 && seen < 8)
+        side = drawn.side[static_cast<std::size_t>(node + corner_step(seen))];
+      else if (clear == 0 || solid.solid->blocks(place(place_of(clearest)), place(centre)))
+        side = solid.solid->distance(place(centre), footing * spacing_) < 0 ? -1 : 1;
     }
     return side * closest;
   }
@@ -321,6 +362,20 @@ class Evaluation {
     Box way;
     way.add(a), way.add(b);
     return way.grown(footing * spacing_);
+  }
+  /// Whether a solid is between two places, in cells, of which all between lies in some cells. Most drawn meshes are so
+  /// flat there that their patches tell.
+  bool blocks_in(const ListedSolid& s, std::span<const Vec3i> cells, const Vec3d& a, const Vec3d& b) const {
+    const auto free = [&](const Vec3i& cell) { return s.band->leaves_free(key_, cell, Vec3f(a), Vec3f(b)); };
+    if (s.band && std::all_of(cells.begin(), cells.end(), free)) return false;
+    return s.solid->blocks(place(a), place(b));
+  }
+  bool blocks_in(std::span<const Vec3i> cells, const Vec3d& a, const Vec3d& b) const {
+    if (a == b) return false;
+    const Box way = way_box(place(a), place(b));
+    return std::any_of(solids_.begin(), solids_.end(), [&](const ListedSolid& s) {
+      return s.thin && s.bounds.overlaps(way) && blocks_in(s, cells, a, b);
+    });
   }
   bool ask_blocks(const Vec3d& a, const Vec3d& b) const {
     if (a == b) return false;
@@ -335,10 +390,15 @@ class Evaluation {
     std::array<Nodes<float>, 3> u;
     Nodes<std::uint8_t> asked{};
     bool any = false;
+    const auto expect = [&](std::size_t n) {
+      if (distance_[n] > -2.5 && distance_[n] < 1.5 && solids_[nearest_[n]].band && triangle_[n] >= 0)
+        solids_[nearest_[n]].band->expect(triangle_[n]);
+    };
     for (int i = 0; i <= bucket_size; ++i)
       for (int j = 0; j <= bucket_size; ++j)
         for (int k = 0; k <= bucket_size; ++k) {
           const auto n = static_cast<std::size_t>(node_at(i, j, k));
+          expect(std::min(n + 4, distance_.size() - 1));
           if (distance_[n] <= -2.5 || distance_[n] >= 1.5) continue;
           const ListedSolid& solid = solids_[nearest_[n]];
           const Vec3d at(Vec3i(i, j, k));

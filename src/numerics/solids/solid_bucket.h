@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "domain/grid/bucket_key.h"
+#include "numerics/solids/drawn_patches.h"
 #include "numerics/solids/solid.h"
 
 namespace aegir {
@@ -42,11 +44,12 @@ struct SolidBlock {
   std::unique_ptr<std::array<std::array<float, bucket_cells>, 3>> velocity;  ///< none: all zero
   std::array<std::uint16_t, bucket_cells> nearest;  ///< number of the solid closest to each cell
   CellMask near_thin{};                             ///< cells that a solid marked thin comes close to
-  std::array<CellMask, 3> parted{};       ///< cells that a sheet keeps apart from their lower neighbour along an axis
-  std::unique_ptr<DrawnWays> drawn_ways;  ///< none: no drawn mesh is near
-  bool cut = false;                       ///< some face is closed or cut
-  bool any_near = false;                  ///< near_thin holds a cell
-  bool any_parted = false;                ///< parted holds a cell
+  std::array<CellMask, 3> parted{};         ///< cells that a sheet keeps apart from their lower neighbour along an axis
+  std::unique_ptr<DrawnWays> drawn_ways;    ///< none: no drawn mesh is near
+  std::vector<DrawnPatches> drawn_patches;  ///< of drawn meshes that touch the bucket
+  bool cut = false;                         ///< some face is closed or cut
+  bool any_near = false;                    ///< near_thin holds a cell
+  bool any_parted = false;                  ///< parted holds a cell
 };
 
 /// Works out a bucket; nothing where all solids are far away.

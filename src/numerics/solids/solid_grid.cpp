@@ -285,6 +285,16 @@ bool SolidGrid::blocks(const Vec3d& a, const Vec3d& b) const {
 const SolidBlock* SolidGrid::block(int bucket) const {
   return blocks_.empty() ? nullptr : blocks_[static_cast<std::size_t>(bucket)].get();
 }
+DrawnAround SolidGrid::drawn_around(int bucket) const {
+  DrawnAround around;
+  const auto& neighbours = topology_->neighbours(bucket);
+  for (std::size_t n = 0; n < 27; ++n) {
+    if (neighbours[n] < 0 || neighbours[n] >= topology_->local_count()) continue;
+    around.known_[n] = true;
+    if (const SolidBlock* solid = block(neighbours[n])) around.patches_[n] = solid->drawn_patches;
+  }
+  return around;
+}
 const DrawnWays* SolidGrid::drawn_ways(int bucket) const {
   return block(bucket) ? block(bucket)->drawn_ways.get() : nullptr;
 }
@@ -307,9 +317,11 @@ double SolidGrid::friction(int bucket, int cell) const {
 std::size_t SolidGrid::memory_bytes() const {
   std::size_t bytes = blocks_.capacity() * (sizeof(void*) + 3);
   for (const auto& block : blocks_)
-    if (block)
+    if (block) {
       bytes += sizeof(SolidBlock) + (block->drawn_ways ? sizeof(DrawnWays) : 0) +
                (block->velocity ? sizeof *block->velocity : 0);
+      for (const DrawnPatches& p : block->drawn_patches) bytes += sizeof p + p.list.capacity() * sizeof(DrawnPatch);
+    }
   for (const auto& band : bands_) bytes += band->memory_bytes();
   return bytes;
 }

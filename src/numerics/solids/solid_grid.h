@@ -20,6 +20,7 @@
 // channels belong to SolidGrid: nobody else writes them. They may be Keep::scratch, and better are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "domain/exec.h"
 #include "domain/volume/discrete_volume.h"
 #include "numerics/barrier.h"
+#include "numerics/solids/drawn_patches.h"
 #include "numerics/solids/solid.h"
 
 namespace aegir {
@@ -50,6 +52,20 @@ struct SolidChannels {
 struct SolidBlock;
 struct ListedSolid;
 class MeshBand;
+
+/// What drawn meshes have in the cells of a bucket and of those around it, as far as this rank knows.
+class DrawnAround {
+ public:
+  /// Calls visit(patch, place of its bucket in cells) for the patches in a box of cells from the bucket's first, as
+  /// long as it says true. False where it did not, and where some cell is not known.
+  template <class Visit>
+  bool all_of(const Vec3i& low, const Vec3i& high, Visit&& visit) const;
+
+ private:
+  friend class SolidGrid;
+  std::array<bool, 27> known_{};
+  std::array<std::span<const DrawnPatches>, 27> patches_;
+};
 
 class SolidGrid : public Barrier {
  public:
@@ -78,6 +94,8 @@ class SolidGrid : public Barrier {
   /// Friction coefficient of the solid closest to a cell of a touched bucket, 0 in others.
   double friction(int bucket, int cell) const;
 
+  /// What drawn meshes have in the cells of a bucket and of those around it.
+  DrawnAround drawn_around(int bucket) const;
   /// Ways of drawn meshes near a bucket; nothing where there are none, or all solids are beyond solid_band.
   const DrawnWays* drawn_ways(int bucket) const;
 
@@ -121,5 +139,23 @@ class SolidGrid : public Barrier {
   int evaluated_ = 0;
   bool moving_ = false;
 };
+
+template <class Visit>
+bool DrawnAround::all_of(const Vec3i& low, const Vec3i& high, Visit&& visit) const {
+  if (std::min({low.x, low.y, low.z}) < -bucket_size || std::max({high.x, high.y, high.z}) >= 2 * bucket_size)
+    return false;
+  for (int x = low.x; x <= high.x; ++x)
+    for (int y = low.y; y <= high.y; ++y)
+      for (int z = low.z; z <= high.z; ++z) {
+        const Vec3i o{x >> 3, y >> 3, z >> 3};
+        const auto n = static_cast<std::size_t>(neighbour_index(o.x, o.y, o.z));
+        if (!known_[n]) return false;
+        for (const DrawnPatches& patches : patches_[n])
+          if (const DrawnPatch* patch = patches.at(static_cast<std::size_t>(cell_offset(x & 7, y & 7, z & 7)));
+              patch && !visit(*patch, Vec3f(o * bucket_size)))
+            return false;
+      }
+  return true;
+}
 
 }  // namespace aegir

@@ -23,6 +23,7 @@ using Line = Row<float>;
 
 constexpr float deep = -OffsetTable::reach;
 constexpr float free_distance = 1.42f;  // of a solid that cuts less than half a percent of the weights
+constexpr float uncut_distance = 2.2f;  // of one that cuts nothing
 
 /// Means of eight nodes: the distances of the centres of the cells (i, j, first) … (i, j, first + 7) to the nearest
 /// solid.
@@ -99,7 +100,7 @@ class LiquidDistance {
     float distance, quartic;  // Σ n_i^4 of the offset's direction
   };
   Reading distance_of(const MeanOffset::Sums& sums) const;
-  void offsets(int b, MeanOffset& mean);
+  void offsets(int b, MeanOffset& mean, const PaddedTile<float, 2>* nodes);
   void look_past_sheets(int b, const PaddedTile<float, 2>& nodes);
   void finish(const BorderSplit& split, HaloFlight& flight);
   bool uniform(int b, const float* plane) const;
@@ -188,7 +189,7 @@ LiquidDistance::Reading LiquidDistance::distance_of(const MeanOffset::Sums& s) c
   return {OffsetTable::get().distance(a2, quartic), quartic};
 }
 
-void LiquidDistance::offsets(int b, MeanOffset& mean) {
+void LiquidDistance::offsets(int b, MeanOffset& mean, const PaddedTile<float, 2>* nodes) {
   float* out = raw(b);
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
@@ -198,11 +199,16 @@ void LiquidDistance::offsets(int b, MeanOffset& mean) {
       if (low == 8) continue;
       while (row[high] != wanted) --high;
       mean.row(b, i, j, low, high);
+      const bool cut = nodes && !channels_.grains;  // of grains the surface is not known as closely
+      const Line solid = cut ? centre_distances(*nodes, i, j) : Line{} + uncut_distance;
       for (int k = low; k <= high; ++k) {
         if (row[k] != wanted) continue;
         const MeanOffset::Sums s = mean.around(k);
         const Reading reading = distance_of(s);
         row[k] = reading.distance;
+        // Half a percent of the weights is two thousandths of a cell, which would make water at rest flow.
+        if (solid[k] >= free_distance && solid[k] < uncut_distance && row[k] > -1.0f && row[k] < 1.45f)
+          row[k] = without_cut(*nodes, {i, j, k}, -normalized(s.moment), row[k]);
         if (channels_.crowding && row[k] < 0)
           crowding(b)[cell_offset(i, j, k)] =
               s.weight / (per_cell_ * OffsetTable::get().weight(row[k], reading.quartic));
@@ -250,7 +256,7 @@ void LiquidDistance::evaluate(const BorderSplit& split, HaloFlight& flight) {
       else if (any_solid_)
         fill(free_cells(b), 0), fill(filling(b), 1);
       classify(b, count, solid_near(b) ? &node_tile.plane[0] : nullptr, *around);
-      offsets(b, mean);
+      offsets(b, mean, solid_near(b) ? &node_tile.plane[0] : nullptr);
       if (!any_solid_) continue;
       if (channels_.sheets && channels_.sheets->near(b) && solid_near(b)) look_past_sheets(b, node_tile.plane[0]);
       float *values = raw(b), *free = free_cells(b);

@@ -80,10 +80,10 @@ class RegularParticles {
 
   /// Sums of w and w x·n for a plane at the distance s from the centre. At most 36 columns of 6 particles, six columns
   /// at a time, 40 operations each.
-  Sums below(float s, Edges* edges = nullptr) const {
+  Sums below(float s, Edges* edges = nullptr, Sums* uncut = nullptr) const {
     const int b = (axis_ + 1) % 3, c = (axis_ + 2) % 3;
     const float up = normal_[axis_], down = up > 0 ? -1.0f : 1.0f;
-    Line weight{}, moment{};
+    Line weight{}, moment{}, all_weight{}, all_moment{};
     for (int i = 0; i < 6; ++i) {
       const float x = columns[i];
       const Line beside = normal_[b] * x + normal_[c] * columns, across = column_weights * column_weights[i];
@@ -98,12 +98,14 @@ class RegularParticles {
             if (all[j] > 0) d[j] = solids_.distance(at(b, x, c, columns[j], t[j]));
         const Line w = all * least(greatest(0.5f + d / edge, Line{}), Line{} + 1.0f);
         weight += w, moment += w * height;
+        all_weight += all, all_moment += all * height;
         for (int j = 0; edges && j < 6; ++j)
           if (all[j] > 0) edges->add(d[j], all[j], height[j]);
       }
     }
     Sums sum;
     for (int j = 0; j < 6; ++j) sum.weight += weight[j], sum.moment += moment[j];
+    for (int j = 0; uncut && j < 6; ++j) uncut->weight += all_weight[j], uncut->moment += all_moment[j];
     return sum;
   }
 
@@ -130,6 +132,18 @@ class RegularParticles {
 };
 
 }  // namespace
+
+float without_cut(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& upward, float distance) {
+  const RegularParticles particles(nodes, cell, upward, true);
+  RegularParticles::Sums whole;
+  const auto here = particles.below(distance, nullptr, &whole);
+  if (here.weight < 0.5f * whole.weight || whole.weight < 0.005f) return distance;
+  constexpr float probe = 0.125f;
+  const auto above = particles.below(distance + probe), under = particles.below(distance - probe);
+  if (above.weight < 0.005f) return distance;
+  const float slope = std::min((above.mean() - under.mean()) / (2 * probe), -0.25f);
+  return distance + (whole.mean() - here.mean()) / slope;
+}
 
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
                          const MeanOffset::Sums& seen, bool grains) {

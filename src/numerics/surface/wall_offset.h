@@ -34,4 +34,9 @@ struct BesideSolid {
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
                          const MeanOffset::Sums& seen, bool grains = false);
 
+/// The distance that was read from the mean of particles as if no solid cut their weights, corrected for what one cuts:
+/// where regular particles would have that mean. For cells of which it cuts little; `upward`: away from the liquid, of
+/// unit length.
+float without_cut(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& upward, float distance);
+
 }  // namespace aegir

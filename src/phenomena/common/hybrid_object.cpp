@@ -318,9 +318,11 @@ void HybridObject::collide(const StepContext& c, const Bucket& bucket, const Clo
     for (const Collider* s : colliders_)
       if (s->swept_bounds().overlaps(ways)) near.push_back(s);
     const auto stored = [&](const Vec3d& x) { return origin + Vec3d(Vec3f((x - origin) / dx)) * dx; };
-    for (std::size_t i = 0; i < (near.empty() ? 0 : count); ++i) {
+    std::vector<std::uint32_t> doubtful;
+    if (!near.empty() && !ask_about_all) closeness.far.list_doubtful(closeness.nodes, count, from, to, doubtful);
+    if (!near.empty() && ask_about_all) doubtful.resize(count), std::iota(doubtful.begin(), doubtful.end(), 0u);
+    for (const std::size_t i : doubtful) {
       const Vec3f start(from[0][i], from[1][i], from[2][i]), goal(to[0][i], to[1][i], to[2][i]);
-      if (!ask_about_all && closeness.far.surely(closeness.nodes, start, goal)) continue;
       SlideWay path{.begin = origin + Vec3d(start) * dx,
                     .goal = origin + Vec3d(goal) * dx,
                     .velocity = Vec3d(velocity[0][i], velocity[1][i], velocity[2][i]),
@@ -383,7 +385,8 @@ Status HybridObject::move(StepContext& c) {
     const auto look = [&]() -> const SolidsNearby& {
       if (!nearby) {
         nodes_around.load(around, bucket.index);
-        nearby.emplace(SolidsNearby{around.plane[0], solids_.drawn_ways(bucket.index)});
+        nearby.emplace(
+            SolidsNearby{around.plane[0], solids_.drawn_ways(bucket.index), solids_.drawn_around(bucket.index)});
       }
       return *nearby;
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/simd.h"
 #include "numerics/solids/solid_bucket.h"
 
 namespace aegir {
@@ -58,7 +59,11 @@ Slide slide(const SlideWay& way, std::span<const Collider* const> colliders, Fun
 
 namespace {
 constexpr double room = 0.1;  // for clearance and rounding, in cells
+
+Vec3i floor_of(const Vec3f& x) {
+  return {static_cast<int>(std::floor(x.x)), static_cast<int>(std::floor(x.y)), static_cast<int>(std::floor(x.z))};
 }
+}  // namespace
 
 FarFromSolids::FarFromSolids(std::span<const Collider* const> colliders, double spacing) {
   double known = solid_band, all = room, other = room;
@@ -72,6 +77,48 @@ FarFromSolids::FarFromSolids(std::span<const Collider* const> colliders, double 
   }
   held_ = static_cast<float>(solid_band), known_ = static_cast<float>(known);
   all_ways_ = static_cast<float>(all), other_ways_ = static_cast<float>(other);
+}
+
+namespace {
+
+constexpr std::size_t doubt_chunk = 256;
+
+struct Bounds {
+  float held, known, slack, all_ways;
+};
+
+/// The node nearest to where each particle starts tells how far solids are from there. 28 bytes and about 30 flops per
+/// particle.
+AEGIR_HOT void find_doubts(std::size_t count, const float* __restrict x, const float* __restrict y,
+                           const float* __restrict z, const float* __restrict to_x, const float* __restrict to_y,
+                           const float* __restrict to_z, const float* __restrict nodes, Bounds b,
+                           std::int32_t* __restrict doubtful) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto nearest = [](float at) { return static_cast<std::int32_t>(std::min(std::max(at + 0.5f, 0.0f), 7.0f)); };
+    const std::int32_t nx = nearest(x[i]), ny = nearest(y[i]), nz = nearest(z[i]);
+    const float distance = std::min(nodes[nx << 6 | ny << 3 | nz], b.held);
+    const float dx = x[i] - static_cast<float>(nx), dy = y[i] - static_cast<float>(ny),
+                dz = z[i] - static_cast<float>(nz);
+    const float wx = to_x[i] - x[i], wy = to_y[i] - y[i], wz = to_z[i] - z[i];
+    const float clear =
+        std::min(distance, std::max(distance - b.slack, b.known)) - std::sqrt(dx * dx + dy * dy + dz * dz);
+    doubtful[i] = !(clear > std::sqrt(wx * wx + wy * wy + wz * wz) + b.all_ways);
+  }
+}
+
+}  // namespace
+
+void FarFromSolids::list_doubtful(const float* nodes, std::size_t count, const float* const from[3],
+                                  const float* const to[3], std::vector<std::uint32_t>& list) const {
+  list.clear();
+  std::int32_t doubtful[doubt_chunk];
+  for (std::size_t first = 0; first < count; first += doubt_chunk) {
+    const std::size_t n = std::min(doubt_chunk, count - first);
+    find_doubts(n, from[0] + first, from[1] + first, from[2] + first, to[0] + first, to[1] + first, to[2] + first,
+                nodes, {held_, known_, slack_, all_ways_}, doubtful);
+    for (std::size_t i = 0; i < n; ++i)
+      if (doubtful[i]) list.push_back(static_cast<std::uint32_t>(first + i));
+  }
 }
 
 FarFromSolids::Outlook FarFromSolids::outlook(const SolidsNearby& nearby, const Vec3f& place) const {
@@ -88,7 +135,8 @@ FarFromSolids::Outlook FarFromSolids::outlook(const SolidsNearby& nearby, const 
 
 bool FarFromSolids::surely(const SolidsNearby& nearby, const Vec3f& from, const Vec3f& to) const {
   const Vec3f way = to - from;
-  const float long_way = length(way), end = clear_around(nearby, to);
+  const Outlook there = outlook(nearby, to);
+  const float long_way = length(way), end = there.clear;
   if (others_ && !(end > long_way + other_ways_)) return false;
   // Meshes that end farther than some cells from there are not in its ways, and do not matter up to these ways.
   const Vec3f beyond = max(max(-to, to - Vec3f(float{bucket_size})), Vec3f{});
@@ -109,15 +157,29 @@ bool FarFromSolids::surely(const SolidsNearby& nearby, const Vec3f& from, const 
   const float spread = 0.5f * static_cast<float>(length(ways.size())) + static_cast<float>(room);
   const float straight = length(relative);
   if (end > straight + spread) return true;
-  // No place on the way, as the meshes see it, is farther than half a piece from the middle of one.
-  for (const int pieces : {2, 4}) {
-    const float piece = 1 / static_cast<float>(pieces), reach = 0.5f * piece * straight + spread;
-    int clear = 0;
-    while (clear < pieces && clear_around(nearby, to - relative * ((static_cast<float>(clear) + 0.5f) * piece)) > reach)
-      ++clear;
-    if (clear == pieces) return true;
-  }
-  return false;
+  return ends_outside(nearby, to, there) && misses_drawn(nearby, to, way, ways);
+}
+
+/// Whether no drawn mesh, of those that go these ways, touches a particle on its way. Seen from what goes a way w it
+/// comes from to - (way - w): all that it may touch ends in the cells around these places and its goal.
+bool FarFromSolids::misses_drawn(const SolidsNearby& nearby, const Vec3f& to, const Vec3f& way, const Box& ways) {
+  const Vec3f from = to - way, room(DrawnPatch::room);
+  const Vec3f low = min(to, from + Vec3f(ways.min)) - room, high = max(to, from + Vec3f(ways.max)) + room;
+  return nearby.drawn.all_of(floor_of(low), floor_of(high), [&](const DrawnPatch& patch, const Vec3f& bucket) {
+    return patch.misses(to - bucket, way);
+  });
+}
+
+/// Whether a place is on the side of the corner of its cell from which it was looked at.
+bool FarFromSolids::ends_outside(const SolidsNearby& nearby, const Vec3f& to, const Outlook& outlook) {
+  if (!outlook.outside) return false;
+  if (outlook.clear > DrawnPatch::room) return true;
+  const Vec3f node(outlook.node);
+  const Vec3i cell = floor_of(to), off = outlook.node - cell;
+  if (std::min({off.x, off.y, off.z}) < 0 || std::max({off.x, off.y, off.z}) > 1) return false;
+  return nearby.drawn.all_of(cell, cell, [&](const DrawnPatch& patch, const Vec3f& bucket) {
+    return patch.leaves_free(node - bucket, to - bucket);
+  });
 }
 
 }  // namespace aegir

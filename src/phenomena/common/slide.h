@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/function_ref.h"
 #include "domain/grid/bucket_key.h"
 #include "domain/volume/tile.h"
+#include "numerics/solids/solid_grid.h"
 #include "phenomena/common/collider.h"
 
 namespace aegir {
@@ -36,6 +38,7 @@ Slide slide(const SlideWay& way, std::span<const Collider* const> colliders, Fun
 struct SolidsNearby {
   const PaddedTile<float, 2>& nodes;      ///< distances, in cells
   const DrawnWays* drawn_ways = nullptr;  ///< of meshes that are drawn (SolidGrid::drawn_ways)
+  DrawnAround drawn = {};                 ///< and what they have in cells
 };
 
 /// Particles that no solid can be near to, told by the distances at grid nodes.
@@ -49,12 +52,10 @@ class FarFromSolids {
  public:
   FarFromSolids(std::span<const Collider* const> colliders, double spacing);
 
-  /// The same as surely(), told by the bucket's own nodes (512 distances) alone: quick, and less often true.
-  bool surely(const float* nodes, const Vec3f& from, const Vec3f& to) const {
-    const auto nearest = [](float x) { return std::clamp(static_cast<int>(x + 0.5f), 0, bucket_size - 1); };
-    const Vec3i node{nearest(from.x), nearest(from.y), nearest(from.z)};
-    return clear(nodes[cell_offset(node.x, node.y, node.z)], node, from) > length(to - from) + all_ways_;
-  }
+  /// The same as surely(), told by the bucket's own nodes (512 distances) alone: quick, and less often true. Lists the
+  /// particles of which it is not.
+  void list_doubtful(const float* nodes, std::size_t count, const float* const from[3], const float* const to[3],
+                     std::vector<std::uint32_t>& list) const;
   /// Whether no collider comes near a particle on its way.
   bool surely(const SolidsNearby& nearby, const Vec3f& from, const Vec3f& to) const;
   /// The node around a place that is farthest outside all solids as seen from the place, and how far it is certain that
@@ -72,7 +73,8 @@ class FarFromSolids {
     distance = std::min(distance, held_);
     return std::min(distance, std::max(distance - slack_, known_)) - length(place - Vec3f(node));
   }
-  float clear_around(const SolidsNearby& nearby, const Vec3f& place) const { return outlook(nearby, place).clear; }
+  static bool misses_drawn(const SolidsNearby& nearby, const Vec3f& to, const Vec3f& way, const Box& ways);
+  static bool ends_outside(const SolidsNearby& nearby, const Vec3f& to, const Outlook& outlook);
 
   float held_;            // greater distances are not told apart
   float known_;           // distances are exact up to this,
