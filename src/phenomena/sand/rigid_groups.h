@@ -18,8 +18,8 @@ namespace aegir::sand {
 struct RigidSettings {
   double slack = 0.05;  ///< share of the yield stress that must be left
   double rate = 0;      ///< greatest |Δx D|, m/s …
-  double idle = 0.5;    ///< … or, of what sweeps have not stopped yet: share of the yield stress that is enough …
-  double far = 4;       ///< … for the stress and so many times |Δx D|
+  double idle = 0.7;    ///< … or, of what sweeps have not stopped yet: share of the yield stress that is enough …
+  double far = 8;       ///< … for the stress and so many times |Δx D|
   std::int64_t least = 8;  ///< cells of a group
 };
 
