@@ -40,7 +40,7 @@ void expect_flow(const Options& o) {
 }
 
 TEST(SandSlope, CriticalAngleIsThatOfFriction) {
-  for (const double phi : {20.0, 30.0, 40.0}) expect_critical_angle(layer(phi, coarse, short_layer));
+  for (const double phi : {20.0, 30.0, 40.0}) expect_critical_angle(layer(phi, coarse));
 }
 
 TEST(SandSlope, CriticalAngleInShortSteps) { expect_critical_angle(layer(30, short_steps)); }

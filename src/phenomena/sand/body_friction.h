@@ -62,15 +62,15 @@ Row6 solve_six(const Equations& equations);
 /// One contact of a body with a solid.
 struct BodyContact {
   std::int32_t body = 0;
-  Vec3d place;       ///< from the body's centre
-  Vec3d normal;      ///< of the solid
-  Vec3d solid;       ///< the solid's velocity
-  double load = 0;   ///< N without what holding the body adds to it, an impulse
-  double below = 0;  ///< mass between the body's faces and the solid, whose weight is in the load
-  double rough = 0;  ///< μ
-  double stiff = 0;  ///< weight of the row of A that holds the body along the normal
-  double most = 0;   ///< T, as rub_bodies() finds it
-  Vec3d friction;    ///< the same
+  Vec3d place;          ///< from the body's centre
+  Vec3d normal;         ///< of the solid
+  Vec3d solid;          ///< the solid's velocity
+  double load = 0;      ///< N without what holding the body adds to it, an impulse
+  double below = 0;     ///< mass between the body's faces and the solid, whose weight is in the load
+  double rough = 0;     ///< μ
+  double stiff = 0;     ///< weight of the row of A that holds the body along the normal
+  double most = 0;      ///< T, as rub_bodies() finds it
+  Vec3d friction = {};  ///< the same
 };
 
 /// Exact sums of lists of N numbers per body, over all buckets and ranks. `partial(bucket, list)` adds (body, numbers)

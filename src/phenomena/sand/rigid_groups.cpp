@@ -205,6 +205,104 @@ void touch(std::vector<BodyContact>& list, const Groups& groups, int b, std::spa
   }
 }
 
+/// The contacts of all groups, by bucket.
+std::vector<std::vector<BodyContact>> touch_all(DiscreteVolume& volume, const Groups& groups, const Contacts& contacts,
+                                                double cell_mass) {
+  std::vector<std::vector<BodyContact>> touched(static_cast<std::size_t>(volume.topology().local_count()));
+  const auto eases = volume.read(ease), walls = volume.read(wall);
+  parallel_for(0, contacts.buckets.size(), 4, [&](std::size_t begin, std::size_t end) {
+    typename std::remove_cvref_t<decltype(eases)>::View e, w;
+    for (std::size_t n = begin; n < end; ++n) {
+      const int b = contacts.buckets[n];
+      eases.load(e, b), walls.load(w, b);
+      std::span<const WallContact> faces;
+      std::span<const CellContact> cells;
+      if (!contacts.faces.empty()) faces = contacts.faces[n];
+      if (!contacts.across.cells.empty()) cells = contacts.across.cells[n];
+      touch(touched[static_cast<std::size_t>(b)], groups, b, faces, cells, e, w, cell_mass);
+    }
+  });
+  return touched;
+}
+
+void add_momentum(Sums& s, const Row6& row, double value) {
+  for (std::size_t i = 0; i < 6; ++i) s[momentum + i] += row[i] * value;
+}
+
+/// The sums of all groups. `rests`: how many contacts each has.
+std::vector<Sums> sum_groups(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, const Groups& groups,
+                             std::span<const std::int64_t> rests, std::span<const std::vector<BodyContact>> touched,
+                             double cell_mass) {
+  const auto velocities = volume.read(in.velocity), eases = volume.read(ease), areas = volume.read(in.open_area),
+             gripped = volume.read(grip_face);
+  auto pressures = volume.read<Halo<1>>(in.pressure);
+  auto distances = volume.read<Halo<1>>(in.distance);
+  pressures.prepare(exec), distances.prepare(exec);
+  return body_sums<sums_count>(exec, touched.size(), rests.size(), [&](int b, auto& list) {
+    typename std::remove_cvref_t<decltype(eases)>::View u, e, area, grips;
+    typename decltype(pressures)::View p;
+    typename decltype(distances)::View phi;
+    bool loaded = false;
+    eases.load(e, b);
+    groups.for_faces(b, e, [&](int axis, int c, std::int32_t g, const Row6& row, double cells) {
+      if (!std::exchange(loaded, true))
+        velocities.load(u, b), areas.load(area, b), gripped.load(grips, b), pressures.load(p, b),
+            distances.load(phi, b);
+      const auto a = static_cast<std::size_t>(axis);
+      const double kg = cell_mass * cells, speed = u.plane[a][c];
+      const Press press = press_on(p.get(), phi.get(), area.plane[a][c], axis, c);
+      double own = speed - press.speed;  // without what pressure and solids give
+      Sums& s = entry(list, g);
+      for (std::size_t i = 0; i < 6; ++i) s[solids + matrix_numbers + i] += row[i] * cell_mass * press.impulse;
+      if (rests[static_cast<std::size_t>(g)] > 0) {
+        own -= grips.plane[a][c];
+        s[masses + a] += groups.whole(b, c, axis, phi.get()) ? kg : 0.5 * kg;
+      }
+      add_face(s, axis, groups.radius(g, b, c, axis), kg, kg * own);
+      add_momentum(s, row, kg * speed);
+    });
+    for (const BodyContact& c : touched[static_cast<std::size_t>(b)]) {
+      Sums& s = entry(list, c.body);
+      add_row(s.data() + solids, row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
+      for (int a = 0; a < 3; ++a) {
+        s[masses + static_cast<std::size_t>(a)] += c.below * c.normal[a] * c.normal[a];
+        add_face(s, a, c.place, 0, -c.friction[a]);  // is sought anew, for the group as a whole
+      }
+    }
+  });
+}
+
+/// What the axes of a group count: to the mean of its masses along them where it rests.
+Vec3d scale_of(const Sums& s) {
+  const double* mass = s.data() + masses;
+  Vec3d scale(1);
+  for (int a = 0; a < 3; ++a)
+    if (mass[a] > 0) scale[a] = std::clamp((mass[0] + mass[1] + mass[2]) / (3 * mass[a]), 0.8, 1.25);
+  return scale;
+}
+
+/// Gives the faces of groups their motion; returns the momentum they have then.
+std::vector<Sums> move_groups(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, const Groups& groups,
+                              std::span<const Row6> motion, double cell_mass) {
+  auto velocities = volume.write(in.velocity);
+  const auto eases = volume.read(ease);
+  velocities.prepare(exec);
+  const auto buckets = static_cast<std::size_t>(volume.topology().local_count());
+  const std::vector<Sums> after = body_sums<sums_count>(exec, buckets, motion.size(), [&](int b, auto& list) {
+    typename decltype(velocities)::View u;
+    typename std::remove_cvref_t<decltype(eases)>::View e;
+    velocities.load(u, b), eases.load(e, b);
+    groups.for_faces(b, e, [&](int axis, int c, std::int32_t g, const Row6& row, double cells) {
+      double speed = 0;
+      for (std::size_t i = 0; i < 6; ++i) speed += row[i] * motion[static_cast<std::size_t>(g)][i];
+      u.plane[static_cast<std::size_t>(axis)][c] = static_cast<float>(speed);
+      add_momentum(entry(list, g), row, cell_mass * cells * speed);
+    });
+  });
+  velocities.finish(exec);
+  return after;
+}
+
 }  // namespace
 
 ConnectedCells find_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, const RigidSettings& settings) {
@@ -246,89 +344,20 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
                        const ConnectedCells& groups, const Contacts& contacts) {
   RigidReport report{.groups = static_cast<std::int64_t>(groups.sizes.size()), .impulse = {}, .angular_impulse = {}};
   if (groups.sizes.empty()) return report;
-  const Topology& t = volume.topology();
   const std::size_t count = groups.sizes.size();
   for (const std::int64_t cells : groups.sizes) report.cells += cells;
-  const Groups where(exec, t, groups);
-  std::vector<int> list_of(static_cast<std::size_t>(t.local_count()), -1);
-  for (std::size_t n = 0; n < contacts.buckets.size(); ++n)
-    list_of[static_cast<std::size_t>(contacts.buckets[n])] = static_cast<int>(n);
-  auto velocities = volume.write(in.velocity);
-  const auto eases = volume.read(ease);
-  const auto walls = volume.read(wall);
-  using Velocities = typename decltype(velocities)::View;
-  using Eases = typename std::remove_cvref_t<decltype(eases)>::View;
-  const auto buckets = static_cast<std::size_t>(t.local_count());
-  const auto add_momentum = [](Sums& s, const Row6& row, double value) {
-    for (std::size_t i = 0; i < 6; ++i) s[momentum + i] += row[i] * value;
-  };
-  const auto of = [&](const auto& lists, int b) {
-    const int n = list_of[static_cast<std::size_t>(b)];
-    return std::span(n < 0 || lists.empty() ? nullptr : lists[static_cast<std::size_t>(n)].data(),
-                     n < 0 || lists.empty() ? 0 : lists[static_cast<std::size_t>(n)].size());
-  };
-  std::vector<std::vector<BodyContact>> touched(buckets);
-  auto pressures = volume.read<Halo<1>>(in.pressure);
-  auto distances = volume.read<Halo<1>>(in.distance);
-  const auto areas = volume.read(in.open_area), gripped = volume.read(grip_face);
-  pressures.prepare(exec), distances.prepare(exec);
-  const std::vector<Sums> before = body_sums<sums_count>(exec, buckets, count, [&](int b, auto& list) {
-    Velocities u;
-    Eases e, area, grip_here;
-    Eases w;
-    typename decltype(pressures)::View p;
-    typename decltype(distances)::View phi;
-    bool loaded = false;
-    eases.load(e, b), walls.load(w, b);
-    where.for_faces(b, e, [&](int axis, int c, std::int32_t g, const Row6& row, double cells) {
-      if (!std::exchange(loaded, true))
-        velocities.load(u, b), areas.load(area, b), gripped.load(grip_here, b), pressures.load(p, b),
-            distances.load(phi, b);
-      const auto a = static_cast<std::size_t>(axis);
-      const double kg = cell_mass * cells, speed = u.plane[a][c],
-                   grip_given = contacts.across.any ? grip_here.plane[a][c] : 0.0f;
-      const Press press = press_on(p.get(), phi.get(), area.plane[a][c], axis, c);
-      Sums& s = entry(list, g);
-      add_face(s, axis, where.radius(g, b, c, axis), kg, kg * (speed - grip_given - press.speed));
-      for (std::size_t i = 0; i < 6; ++i) s[solids + matrix_numbers + i] += row[i] * cell_mass * press.impulse;
-      add_momentum(s, row, kg * speed);
-      s[masses + a] += where.whole(b, c, axis, phi.get()) ? kg : 0.5 * kg;
-    });
-    std::vector<BodyContact>& own = touched[static_cast<std::size_t>(b)];
-    touch(own, where, b, of(contacts.faces, b), of(contacts.across.cells, b), e, w, cell_mass);
-    for (const BodyContact& c : own) {
-      Sums& s = entry(list, c.body);
-      add_row(s.data() + solids, row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
-      for (int a = 0; a < 3; ++a) {
-        s[masses + static_cast<std::size_t>(a)] += c.below * c.normal[a] * c.normal[a];
-        add_face(s, a, c.place, 0, -c.friction[a]);  // is sought anew, for the group as a whole
-      }
-    }
-  });
-
-  std::vector<Equations> bodies(count);
-  std::vector<Vec3d> scale(count, Vec3d(1));
-  for (std::size_t g = 0; g < count; ++g) {
-    const double* mass = before[g].data() + masses;
-    if (before[g][solids] + before[g][solids + 6] + before[g][solids + 11] > 0)
-      for (int a = 0; a < 3; ++a) scale[g][a] = std::clamp((mass[0] + mass[1] + mass[2]) / (3 * mass[a]), 0.8, 1.25);
-    bodies[g] = equations(before[g], scale[g]);
-  }
+  const Groups where(exec, volume.topology(), groups);
+  std::vector<std::vector<BodyContact>> touched = touch_all(volume, where, contacts, cell_mass);
+  std::vector<std::int64_t> rests(count, 0);
+  for (const std::vector<BodyContact>& list : touched)
+    for (const BodyContact& c : list) ++rests[static_cast<std::size_t>(c.body)];
+  exec.comm.sum(std::span<std::int64_t>(rests));
+  const std::vector<Sums> before = sum_groups(exec, volume, in, where, rests, touched, cell_mass);
+  std::vector<Equations> bodies;
+  for (const Sums& s : before) bodies.push_back(equations(s, scale_of(s)));
   const std::vector<Row6> motion = rub_bodies(exec, bodies, touched, contacts.creep);
-  velocities.prepare(exec);
-  const std::vector<Sums> after = body_sums<sums_count>(exec, buckets, count, [&](int b, auto& list) {
-    Velocities u;
-    Eases e;
-    velocities.load(u, b), eases.load(e, b);
-    where.for_faces(b, e, [&](int axis, int c, std::int32_t g, const Row6& row, double cells) {
-      double speed = 0;
-      for (std::size_t i = 0; i < 6; ++i) speed += row[i] * motion[static_cast<std::size_t>(g)][i];
-      u.plane[static_cast<std::size_t>(axis)][c] = static_cast<float>(speed);
-      add_momentum(entry(list, g), row, cell_mass * cells * speed);
-    });
-  });
-  velocities.finish(exec);
-  const double h = t.spacing();
+  const std::vector<Sums> after = move_groups(exec, volume, in, where, motion, cell_mass);
+  const double h = volume.topology().spacing();
   for (std::size_t g = 0; g < count; ++g) {
     const auto gained = [&](std::size_t i) { return after[g][momentum + i] - before[g][momentum + i]; };
     const Vec3d push(gained(0), gained(1), gained(2)), turn(gained(3), gained(4), gained(5));
