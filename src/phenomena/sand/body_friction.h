@@ -70,7 +70,7 @@ struct BodyContact {
   double rough = 0;     ///< μ
   double stiff = 0;     ///< weight of the row of A that holds the body along the normal
   double most = 0;      ///< T, as rub_bodies() finds it
-  Vec3d friction = {};  ///< the same
+  Vec3d friction = {};  ///< what acts, as far as it is known; rub_bodies() finds it anew
 };
 
 /// Exact sums of lists of N numbers per body, over all buckets and ranks. `partial(bucket, list)` adds (body, numbers)

@@ -3,8 +3,8 @@
 //
 // The velocity of a group's faces is replaced by the rigid motion v(x) = v̄ + ω × (x - x̄) that is nearest to it,
 // weighed by the mass of faces: six unknowns, least squares. A group that touches no solid keeps its linear and angular
-// momentum. Where one rests on a solid it does not move into it, and where friction holds it, not along it; what the
-// solid gives to it is reported.
+// momentum; what the pressure gave to it counts by the pressure's own masses. Where one rests on solids it does not
+// move into them and rubs on them as a whole (body_friction.h); what changes its momentum is reported.
 #pragma once
 
 #include "domain/exec.h"
