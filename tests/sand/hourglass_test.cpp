@@ -17,6 +17,13 @@ TEST(SandHourglass, RateIsConstant) {
   }
 }
 
+// The rate is that of the model, not of how long stress is sought.
+TEST(SandHourglass, RateDoesNotDependOnSweeps) {
+  const Figures f = discharge({}, coarse), more = discharge({{"sweeps", "40"}}, coarse);
+  EXPECT_LT(more["deviation"], 0.1) << more.line();
+  EXPECT_NEAR(f["rate"], more["rate"], 0.03 * more["rate"]) << f.line();
+}
+
 // What the bound above is worth: water in the same bin does not meet it.
 TEST(SandHourglass, RateOfWaterFalls) {
   const Figures f = discharge({{"kind", "water"}}, coarse);

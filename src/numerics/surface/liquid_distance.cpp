@@ -199,8 +199,7 @@ void LiquidDistance::offsets(int b, MeanOffset& mean, const PaddedTile<float, 2>
       if (low == 8) continue;
       while (row[high] != wanted) --high;
       mean.row(b, i, j, low, high);
-      const bool cut = nodes && !channels_.grains;  // of grains the surface is not known as closely
-      const Line solid = cut ? centre_distances(*nodes, i, j) : Line{} + uncut_distance;
+      const Line solid = nodes ? centre_distances(*nodes, i, j) : Line{} + uncut_distance;
       for (int k = low; k <= high; ++k) {
         if (row[k] != wanted) continue;
         const MeanOffset::Sums s = mean.around(k);
@@ -383,7 +382,7 @@ float LiquidDistance::distance_at(int b, const Vec3i& cell, const SurfacePlane& 
     seen = mean.around(cell.z);
   }
   seen.weight *= 8 / per_cell_, seen.moment *= 8 / per_cell_;
-  const BesideSolid here = beside_solid(sheet ? one_side : near.nodes, cell, plane, seen, channels_.grains);
+  const BesideSolid here = beside_solid(sheet ? one_side : near.nodes, cell, plane, seen);
   if (channels_.crowding)
     crowding(b)[cell_offset(cell.x, cell.y, cell.z)] = here.expected > 0 ? seen.weight / here.expected : 0.0f;
   return here.distance;

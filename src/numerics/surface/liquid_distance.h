@@ -36,7 +36,6 @@ struct LiquidDistanceChannels {
   const CellChannel<float>* crowding = nullptr;  ///< result: particles around cells near the surface over those of
                                                  ///< a half space at that distance; 0 elsewhere
   double particles_per_cell = 8;                 ///< that fill a cell
-  bool grains = false;                           ///< as beside_solid() says
 };
 
 /// Writes the distance of every cell. Reads the particles' "P" with a halo of one bucket; the census is of the same

@@ -22,12 +22,12 @@ Vec3f place(const Vec3i& node) { return Vec3f(node) - Vec3f(1.5f); }
 
 }  // namespace
 
-SolidPieces::SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell, bool edges) {
+SolidPieces::SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell) {
   for (int x = 0; x < 4; ++x)
     for (int y = 0; y < 4; ++y)
       for (int z = 0; z < 4; ++z) nodes_[x][y][z] = nodes(cell.x + x - 1, cell.y + y - 1, cell.z + z - 1);
   find_roughness();
-  if (!edges || roughness_ < smooth) return;
+  if (roughness_ < smooth) return;
   find_planes();
   if (count_ > 1)
     roughness_ = find_kinds() ? 0 : roughness_;

@@ -20,8 +20,8 @@ namespace aegir {
 
 class SolidPieces {
  public:
-  /// `nodes`: distances around the bucket, in cells; `edges`: whether they are looked for.
-  SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell, bool edges = true);
+  /// `nodes`: distances around the bucket, in cells.
+  SolidPieces(const PaddedTile<float, 2>& nodes, const Vec3i& cell);
 
   float distance(const Vec3f& x) const {
     if (count_ == 1) return of_planes(x, Kind::least);

@@ -16,7 +16,6 @@ constexpr float step = 0.5f;                            // between regular parti
 constexpr float support = 1.5f;                         // of the weights
 constexpr float far = 1.2f;                             // planes farther away tell nothing
 constexpr float farthest = 0.5f;                        // that a plane is moved
-constexpr float most_unknown = 0.06f;                   // of where the plane of grains is
 constexpr float edge = 0.1f;                            // over which a solid begins
 constexpr float doubt = 0.15f;                          // particles nearer to a solid may have been moved out of it
 constexpr float least_filled = 0.4f;                    // of the regular particles that must be there
@@ -30,8 +29,8 @@ Row<float> spline(const Row<float>& d) {
 /// Regular particles around a cell's centre, below a plane of a given direction and outside solids.
 class RegularParticles {
  public:
-  RegularParticles(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& normal, bool edges)
-      : solids_(nodes, cell, edges), normal_(normal), axis_(0) {
+  RegularParticles(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& normal)
+      : solids_(nodes, cell), normal_(normal), axis_(0) {
     for (int a = 1; a < 3; ++a)
       if (std::abs(normal[a]) > std::abs(normal[axis_])) axis_ = a;
   }
@@ -62,13 +61,6 @@ class RegularParticles {
         range.first = std::min(range.first, sum.mean()), range.second = std::max(range.second, sum.mean());
       }
       return range;
-    }
-
-    /// Weight of those that may be there or not.
-    float doubtful() const {
-      float sum = 0;
-      for (std::size_t i = 1; i < sums_.size(); ++i) sum += sums_[i].weight;
-      return sum;
     }
 
    private:
@@ -134,7 +126,7 @@ class RegularParticles {
 }  // namespace
 
 float without_cut(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Vec3f& upward, float distance) {
-  const RegularParticles particles(nodes, cell, upward, true);
+  const RegularParticles particles(nodes, cell, upward);
   RegularParticles::Sums whole;
   const auto here = particles.below(distance, nullptr, &whole);
   if (here.weight < 0.5f * whole.weight || whole.weight < 0.005f) return distance;
@@ -146,11 +138,11 @@ float without_cut(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const Ve
 }
 
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
-                         const MeanOffset::Sums& seen, bool grains) {
+                         const MeanOffset::Sums& seen) {
   const float steepness = length(plane.slope), first = plane.distance / steepness;
   if (std::abs(first) > far) return {plane.distance};
   const Vec3f normal = plane.slope * (1 / steepness);
-  const RegularParticles particles(nodes, cell, normal, !grains);
+  const RegularParticles particles(nodes, cell, normal);
   auto edges = particles.edges();
   const auto here = particles.below(first, &edges);
   const float share = here.weight / (8 * OffsetTable::get().weight(first, 1.0f));  // of the weights that is open
@@ -163,8 +155,7 @@ BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, c
   const float wanted = dot(seen.moment, normal) / seen.weight;
   const auto [least, greatest] = edges.means(here.mean());
   const float move = (wanted - here.mean()) / slope, rest = (wanted - std::clamp(wanted, least, greatest)) / slope;
-  const float unknown =
-      grains ? std::min(most_unknown, -0.2f * edges.doubtful() / (here.weight * slope)) : std::abs(move - rest);
+  const float unknown = std::abs(move - rest);
   const float moved = std::copysign(std::clamp(std::abs(move) - unknown, 0.0f, farthest), move);
   const float certain = std::clamp((far - std::abs(first)) * 2.5f, 0.0f, 1.0f) *
                         std::clamp((share - least_open) / (enough_open - least_open), 0.0f, 1.0f);

@@ -29,10 +29,9 @@ struct BesideSolid {
 };
 
 /// `nodes`: distances to solids around the bucket; `seen`: sums over the particles around the cell's centre, eight of
-/// which fill a cell; `grains`: of sand, whose surface follows its particles closer, to 0.06 cells, and slips
-/// otherwise.
+/// which fill a cell.
 BesideSolid beside_solid(const PaddedTile<float, 2>& nodes, const Vec3i& cell, const SurfacePlane& plane,
-                         const MeanOffset::Sums& seen, bool grains = false);
+                         const MeanOffset::Sums& seen);
 
 /// The distance that was read from the mean of particles as if no solid cut their weights, corrected for what one cuts:
 /// where regular particles would have that mean. For cells of which it cuts little; `upward`: away from the liquid, of

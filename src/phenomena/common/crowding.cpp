@@ -183,13 +183,12 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
   const auto spread = [opens = how.opens](float excess) {
     return opens ? std::max(0.0f, beyond(excess, loose_band)) : beyond(excess, dead_band);
   };
-  const float beside = how.holds ? alike : half;
-  const float least = how.holds ? 4.0f : 1.2f;  // of the open cells around, by their weights: 27 or 8 together
+  constexpr float least = 1.2f;  // of the open cells around, by their weights: 8 together
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [&spread, speed, all, &sums, sheets, beside, least](const Bucket& bucket, auto& fill, auto& room, auto& surface,
-                                                          auto& phi, auto& b) {
+      [&spread, speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi,
+                                           auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
@@ -198,7 +197,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
             bool any = false;
             for (int k = 0; k < bucket_size; ++k) any |= near.least[k] < 0;
             if (!any) continue;
-            const RowSums s = around(fill, room, i, j, beside);
+            const RowSums s = around(fill, room, i, j, half);
             for (int k = 0; k < bucket_size; ++k) {
               if (sheets && sheets->near(bucket.index, cell_offset(i, j, k))) continue;
               if (near.greatest[k] >= 0) {  // a film has no inside

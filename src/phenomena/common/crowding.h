@@ -49,7 +49,6 @@ struct Spreading {
   double rate = 0;     ///< Δx over the correction time, m/s; 0 only measures
   double mean = 1;     ///< crowding that was measured before: undone everywhere alike, without a dead band
   bool opens = false;  ///< pressure only pushes: nothing is drawn together, and crowds are left a wider band
-  bool holds = false;  ///< friction holds it: cells around count alike, as its laws were found
   const Barrier* sheets = nullptr;  ///< beside them nothing is spread: what lies around may be on their other side
 };
 

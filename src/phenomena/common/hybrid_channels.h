@@ -24,6 +24,10 @@ inline constexpr CellChannel<float> surface_distance{"surface_distance", {}, 4.0
 inline constexpr CellChannel<float> divergence{"divergence", unit::metre_per_second};
 /// Pressure as a velocity: p dt / (density Δx). Kept: the next solve starts from it.
 inline constexpr CellChannel<double> pressure{"pressure", unit::metre_per_second, 0.0, Keep::between_steps};
+/// What restores volume after friction, and then what spreads crowds, in the same unit.
+inline constexpr CellChannel<double> restoring_pressure{"restoring_pressure", unit::metre_per_second};
+/// The velocity that particles move along where crowds are spread without giving them momentum.
+inline constexpr FaceChannel<float> way_velocity{"way_velocity", unit::metre_per_second};
 }  // namespace grid
 
 }  // namespace aegir

@@ -148,10 +148,17 @@ void HybridObject::plan(TaskList& tasks) {
       joined(joined({reads(me, "P"), writes(me, "v"), reads(me, "vel", 1)}, before), affine_writes),
       &HybridObject::to_particles, {"extend velocity"});
   plan_derived(tasks);
+  std::vector<ChannelAccess> spreading;
+  if (holds) {
+    grid_.declare(grid::restoring_pressure), grid_.declare(grid::way_velocity);
+    spreading = {reads(me, grid::restoring_pressure.name, 1), writes(me, grid::way_velocity.name),
+                 reads(me, grid::way_velocity.name, 4), reads(me, "surface_distance", 1), reads(me, "open_area")};
+  }
   add("move", Stage::move,
-      joined({writes(me, "P"), writes(me, "v"), reads(me, "v"), writes(me, "age"), reads(me, "vel", 4),
-              reads(me, "solid_distance", 2), writes(me, particle::travelled.name)},
-             surfaces),
+      joined(joined({writes(me, "P"), writes(me, "v"), reads(me, "v"), writes(me, "age"), reads(me, "vel", 4),
+                     reads(me, "solid_distance", 2), writes(me, particle::travelled.name)},
+                    surfaces),
+             spreading),
       &HybridObject::move, {}, colliders);
   if (limits_) {
     add("remove", Stage::remove, {writes(me, "*")}, &HybridObject::remove);
@@ -223,7 +230,7 @@ Status HybridObject::update_surface(StepContext& c) {
   liquid_distance(
       c.exec, particles_, grid_, *census_,
       {grid::surface_distance, &grid::solid_distance, sheets ? &grid::open_area : nullptr, sheets ? &solids_ : nullptr,
-       has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell(), holds},
+       has_pressure && !uneven ? &surface_crowding : nullptr, particles_per_cell()},
       &memory_);
   census_.reset();
   if (uneven)  // their numbers tell nothing
@@ -400,7 +407,13 @@ Status HybridObject::move(StepContext& c) {
   };
   MoveHook call(hook);
   velocity.prepare(c.exec);
-  move_particles(c.exec, particles_, grid_, grid::velocity,
+  const bool apart = std::exchange(spreads, false);
+  if (apart)
+    less_gradient(c.exec, grid_,
+                  {grid::velocity, grid::face_mass, grid::open_area, grid::solid_velocity, cell_room,
+                   grid::surface_distance, grid::divergence, grid::restoring_pressure},
+                  grid::way_velocity);
+  move_particles(c.exec, particles_, grid_, apart ? grid::way_velocity : grid::velocity,
                  {.dt = c.dt, .order = s_.integrator, .barrier = &solids_, .own_velocity = &particle::velocity},
                  obstacles || travels ? &call : nullptr);
   const auto dt = static_cast<float>(c.dt);

@@ -151,8 +151,10 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   bool own_friction = false;
   /// Pressure only pushes: the material may open everywhere.
   bool opens = false;
-  /// Friction or cohesion hold it together: crowds are counted as spread_crowds() says for such material.
+  /// Friction or cohesion hold it together.
   bool holds = false;
+  /// The restoring pressure spreads crowds in this substep.
+  bool spreads = false;
   /// Velocities of the air beside it are not its own, in this substep: it is at rest where friction holds it.
   bool forgets_air = false;
 
@@ -174,6 +176,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<std::string> drains_so_far(const std::string& name) { return add_turn(drains_, name); }
   /// Full names of tasks that solve before the pressure does.
   std::vector<std::string>& solves_before_pressure() { return solves_before_pressure_; }
+  /// Full names of tasks in which materials rub under the pressure just solved.
+  std::vector<std::string>& frictions() { return frictions_; }
   /// Set by a material that solves before the pressure: whether it is so stiff in this substep that the pressure has to
   /// act before it as well.
   std::function<bool(const StepContext&)> stiff;
@@ -241,7 +245,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<const Collider*> colliders_;
   const Limits* limits_ = nullptr;
   Inflows inflows_;
-  std::vector<std::string> pours_, drains_, solves_before_pressure_;
+  std::vector<std::string> pours_, drains_, solves_before_pressure_, frictions_;
   LoadBalance balance_;
   std::int64_t next_id_ = 0, removed_ = 0;
   std::vector<std::pair<std::string, const double*>> added_, removed_by_;

@@ -35,12 +35,20 @@ constexpr CellChannel<float> least_pressure{"least_pressure", unit::metre_per_se
 /// What the first of two solves found, while the second one is at work.
 constexpr CellChannel<double> first_pressure{"first_pressure", unit::metre_per_second};
 
+constexpr double restoring_tolerance = 0.01;  // of what friction did to the volume, which is little
+constexpr double spreading_tolerance = 0.05;  // of crowds, which are measured again in the next substep
+
 /// The solve for pressure of one Object.
 ///
 /// Where a stiff material (viscosity) acts before the pressure, the pressure acts before that as well, and then again
 /// on what is left. Viscosity that has not seen the gradient of pressure cannot hold against it: after the only solve
 /// the liquid would move by dt ∇p / ρ more than it should, at walls too where it does not slip, which for ν dt > h²
 /// (h: depth of the liquid) is more than all of its true velocity.
+///
+/// Where friction holds the material (sand), what friction does to the velocity is not free of divergence, and is made
+/// so by a rough solve after it. Friction would otherwise stop motions that only pressure can, and hold up what should
+/// flow. Crowds are spread by a third solve, which moves particles and gives them no momentum: in the pressure that
+/// bounds friction they would give strength to sand, or take it.
 class PressureOperator final : public Operator {
  public:
   PressureOperator(std::string behavior, HybridObject& object, const Scoped<PressureSettings>& settings)
@@ -72,6 +80,18 @@ class PressureOperator final : public Operator {
     if (bounded()) {
       object_.grid().declare(least_pressure);
       accesses.push_back(writes(o, least_pressure.name));
+    }
+    if (restores()) {
+      std::vector<ChannelAccess> with = accesses;
+      with.push_back(writes(o, grid::restoring_pressure.name));
+      with.push_back(reads(o, grid::restoring_pressure.name, 4));
+      tasks.add({.name = "volume of " + o,
+                 .stage = Stage::solve,
+                 .behavior = behavior(),
+                 .accesses = std::move(with),
+                 .after = object_.frictions(),
+                 .acting = {},
+                 .run = [this](StepContext& c) { return restore(c); }});
     }
     if (object_.stiff) {
       object_.grid().declare(first_pressure);
@@ -112,6 +132,8 @@ class PressureOperator final : public Operator {
     object_.letting_go = those(SolidContact::separating);
     rubbing_ = those(SolidContact::friction);
   }
+  /// Whether volume is given back after friction. A pressure that may only push has the last word alone.
+  bool restores() const { return object_.holds && !object_.frictions().empty() && !bounded(); }
   bool bounded() const { return object_.opens || any(SolidContact::separating); }
   bool any(SolidContact kind) const { return std::find(contacts_.begin(), contacts_.end(), kind) != contacts_.end(); }
   /// Which solids are of a kind; empty if none is.
@@ -146,14 +168,7 @@ class PressureOperator final : public Operator {
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
     if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
-    // Crowding is spread over several substeps, or the correction would overshoot.
-    const double correction_time = std::max(s_.correction_time, 8 * c.dt);
-    object_.measured(spread_crowds(c.exec, grid, grid::surface_distance, grid::divergence,
-                                   {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
-                                    .mean = 1 / (1 + object_.volume_drift),
-                                    .opens = object_.opens,
-                                    .holds = object_.holds,
-                                    .sheets = &object_.solids()}));
+    if (!restores()) spread(c);
     if (!balanced_) follow_dt(c);
     SolveReport report;
     if (bounded()) {
@@ -162,7 +177,7 @@ class PressureOperator final : public Operator {
           c.exec, grid, system, least_pressure,
           {.tolerance = std::max(s_.tolerance, 1e-4), .warm_start = object_.opens, .memory = &object_.memory()});
     } else {
-      report = solve(c.exec);
+      report = solve(c.exec, restores() ? &hierarchy_ : nullptr);
     }
     if (Status ok = note(c, report, " pressure"); !ok) return ok;
     subtract_gradient(c.exec, grid, channels);
@@ -180,10 +195,55 @@ class PressureOperator final : public Operator {
     return {};
   }
 
-  SolveReport solve(Exec& exec) {
+  /// Gives back the volume that friction took or gave; then finds what spreads crowds.
+  Status restore(StepContext& c) {
+    Status status = restore_volume(c);
+    if (status && s_.density_correction) status = note(c, solve_rest(c.exec, spreading_tolerance), " crowds");
+    object_.spreads = s_.density_correction;
+    hierarchy_.clear();
+    return status;
+  }
+
+  /// Leaves the divergence that spreads crowds as the next right-hand side.
+  Status restore_volume(StepContext& c) {
+    DiscreteVolume& grid = object_.grid();
+    divergence_of(c.exec, grid, channels);
+    if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
+    if (Status ok = note(c, solve_rest(c.exec, restoring_tolerance), " volume"); !ok) return ok;
+    ProjectionChannels by = channels;
+    by.pressure = grid::restoring_pressure;
+    subtract_gradient(c.exec, grid, by);
+    for_each_bucket(
+        c.exec, "no divergence", grid.topology(),
+        [](const Bucket&, auto& d) { std::fill_n(d.values, bucket_cells, 0.0f); }, grid.overwrite(grid::divergence));
+    spread(c);
+    return {};
+  }
+
+  /// Solves for what is left after the pressure.
+  SolveReport solve_rest(Exec& exec, double tolerance) {
+    PressureChannels rest = system;
+    rest.pressure = grid::restoring_pressure;
     return solve_pressure(
-        exec, object_.grid(), system,
-        {.tolerance = s_.tolerance, .max_iterations = s_.max_iterations, .memory = &object_.memory()});
+        exec, object_.grid(), rest,
+        {.tolerance = tolerance, .max_iterations = s_.max_iterations, .warm_start = false, .memory = &object_.memory()},
+        &hierarchy_);
+  }
+
+  /// Adds the divergence that spreads crowds, over several substeps, or it would overshoot.
+  void spread(StepContext& c) {
+    const double correction_time = std::max(s_.correction_time, 8 * c.dt);
+    object_.measured(spread_crowds(c.exec, object_.grid(), grid::surface_distance, grid::divergence,
+                                   {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
+                                    .mean = 1 / (1 + object_.volume_drift),
+                                    .opens = object_.opens,
+                                    .sheets = &object_.solids()}));
+  }
+
+  SolveReport solve(Exec& exec, PressureHierarchy* kept = nullptr) {
+    return solve_pressure(exec, object_.grid(), system,
+                          {.tolerance = s_.tolerance, .max_iterations = s_.max_iterations, .memory = &object_.memory()},
+                          kept);
   }
 
   /// Books a solve; fails where it found no numbers.
@@ -251,7 +311,8 @@ class PressureOperator final : public Operator {
   PressureSettings s_;
   std::vector<SolidContact> contacts_;  // colliders, then the limits
   std::vector<std::uint8_t> rubbing_;
-  bool balanced_ = false;  // the pressure has acted once in this substep
+  PressureHierarchy hierarchy_;  // from the pressure until volume is restored
+  bool balanced_ = false;        // the pressure has acted once in this substep
 };
 
 class Pressure final : public Behavior {

@@ -190,4 +190,25 @@ void subtract_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChann
       volume.read<Star<1>>(c.distance));
 }
 
+void less_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c, const FaceChannel<float>& result) {
+  for_each_bucket(
+      exec, "less gradient", volume.topology(),
+      [](const Bucket&, auto& u, auto& less, auto& area, auto& p, auto& phi) {
+        float mass[bucket_size] = {};
+        for (int i = 0; i < bucket_size; ++i)
+          for (int j = 0; j < bucket_size; ++j) {
+            const double* here = p.row(i, j);
+            const float* d = phi.row(i, j);
+            const double* back[3] = {p.row(i - 1, j), p.row(i, j - 1), here - 1};
+            const float* d_back[3] = {phi.row(i - 1, j), phi.row(i, j - 1), d - 1};
+            for (std::size_t a = 0; a < 3; ++a) {
+              less[a].set_line(i, j, u[a].line(i, j));
+              gradient_row(less[a].row(i, j), mass, area[a].row(i, j), here, back[a], d, d_back[a]);
+            }
+          }
+      },
+      volume.read(c.velocity), volume.overwrite(result), volume.read(c.area), volume.read<Star<1>>(c.pressure),
+      volume.read<Star<1>>(c.distance));
+}
+
 }  // namespace aegir

@@ -31,6 +31,10 @@ void divergence_of(Exec& exec, DiscreteVolume& volume, const ProjectionChannels&
 /// whose velocity means something. Reads pressure and distance with a halo of 1.
 void subtract_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels);
 
+/// The same into another channel, and leaves velocity and mass as they are.
+void less_gradient(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& channels,
+                   const FaceChannel<float>& result);
+
 /// What forget_air reads and writes.
 struct AirChannels {
   CellChannel<float> distance;

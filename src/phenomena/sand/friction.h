@@ -69,7 +69,7 @@ struct Contacts {
 
 /// How stress is sought.
 struct SweepSettings {
-  int sweeps = 10;
+  int sweeps = 8;
   float stress_step = 0.08f;  ///< τ, where faces have a whole cell: |B|² is 4 then
   float block_step = 0.5f;    ///< of the mean of 4 × 4 × 4 cells that do not yield, where |B|² is 1
   float bucket_step = 1.0f;   ///< of the mean of a bucket's cells that do not yield, where |B|² is 1/2

@@ -32,7 +32,7 @@ struct SandSettings {
   double settling = 0.02;
   SandModel model = SandModel::projection;
   Tension tension = Tension::held;
-  int sweeps = 10;
+  int sweeps = 8;
 };
 
 constexpr CellAttribute cell_angle{{"mean_tan_angle", {}, -1.0f}, {"cell_tan_angle"}};
@@ -59,6 +59,7 @@ class SandOperator final : public Operator {
     if (from_particles(s_.friction_angle, object)) g.declare(cell_angle.mean), g.declare(cell_angle.value);
     if (from_particles(s_.cohesion, object)) g.declare(cell_cohesion.mean), g.declare(cell_cohesion.value);
     object.solves_before_pressure().push_back(this->behavior() + ":" + kept_name());
+    object.frictions().push_back(this->behavior() + ":friction of " + object.path());
     object.state().record("sand_dt", &stress_dt_).record("friction_work", &work_);
     object.book_figure("friction_work", work_);
     object.book_figure("rigid_cells", rigid_cells_);

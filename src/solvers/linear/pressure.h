@@ -8,6 +8,8 @@
 // double rounding however long the iteration. Same bits for any number of threads and ranks.
 #pragma once
 
+#include <memory>
+
 #include "domain/exec.h"
 #include "domain/volume/discrete_volume.h"
 #include "solvers/report.h"
@@ -33,8 +35,24 @@ struct MultigridSettings {
   std::int64_t direct_limit = 100000;  ///< largest system for the direct fail-safe
 };
 
+class NetworkSolver;
+
+/// What a solve has built from areas and distances, for more right-hand sides while those stay as they are: setting up
+/// costs as much as three iterations. The first solve fills it.
+class PressureHierarchy {
+ public:
+  PressureHierarchy();
+  ~PressureHierarchy();
+  void clear();
+
+ private:
+  friend class PressureSolve;
+  std::unique_ptr<NetworkSolver> solver_;
+  std::int64_t unknowns_ = 0;
+};
+
 /// Solves for the pressure. Never throws or gives up silently: the report says what happened. Collective.
 SolveReport solve_pressure(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
-                           const MultigridSettings& settings = {});
+                           const MultigridSettings& settings = {}, PressureHierarchy* kept = nullptr);
 
 }  // namespace aegir
