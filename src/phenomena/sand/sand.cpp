@@ -59,7 +59,7 @@ class SandOperator final : public Operator {
     if (from_particles(s_.friction_angle, object)) g.declare(cell_angle.mean), g.declare(cell_angle.value);
     if (from_particles(s_.cohesion, object)) g.declare(cell_cohesion.mean), g.declare(cell_cohesion.value);
     object.solves_before_pressure().push_back(this->behavior() + ":" + kept_name());
-    object.frictions().push_back(this->behavior() + ":friction of " + object.path());
+    if (s_.model != SandModel::zhu) object.frictions().push_back(this->behavior() + ":friction of " + object.path());
     object.state().record("sand_dt", &stress_dt_).record("friction_work", &work_);
     object.book_figure("friction_work", work_);
     object.book_figure("rigid_cells", rigid_cells_);
