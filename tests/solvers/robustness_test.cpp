@@ -130,6 +130,21 @@ TEST(PressureHierarchy, ServesSeveralRightHandSides) {
   EXPECT_EQ(solve_twice(&kept), solve_twice(nullptr));
 }
 
+/// Also where the second right-hand side is the one that is wrong.
+TEST(PressureHierarchy, NamesWhatIsNoNumber) {
+  const auto comm = make_single_comm();
+  Profile profile;
+  Exec exec{*comm, profile};
+  const auto volume = make_volume(exec, tank(), Partition{});
+  const PressureChannels channels{scene_area, scene_distance, scene_rhs, scene_pressure};
+  PressureHierarchy kept;
+  EXPECT_TRUE(solve_pressure(exec, *volume, channels, {}, &kept).converged);
+  volume->store(scene_rhs.name).plane<float>(0)[5] = nan_value;
+  const SolveReport report = solve_pressure(exec, *volume, channels, {}, &kept);
+  EXPECT_FALSE(report.converged);
+  EXPECT_NE(report.trouble.find("scene_rhs"), std::string::npos) << report.trouble;
+}
+
 TEST(HostileSystem, StartThatIsNoNumberIsLikeZero) {
   const BoxSystem system = tank();
   const Solution cold = solve(system, {.tolerance = 1e-8, .warm_start = false});

@@ -168,6 +168,7 @@ class PressureOperator final : public Operator {
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
     if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
+    hierarchy_.clear();
     if (!restores()) spread(c);
     if (!balanced_) follow_dt(c);
     SolveReport report;

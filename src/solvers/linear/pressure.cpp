@@ -1,6 +1,7 @@
 #include "solvers/linear/pressure.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "solvers/linear/network_solve.h"
 #include "solvers/linear/pressure_network.h"
@@ -78,11 +79,15 @@ class PressureSolve {
 
   /// What conjugate gradients could not solve is solved directly.
   void fall_back(SolveReport& report) {
-    const std::string why = report.trouble;
-    report.trouble.clear();
+    PressureOutline outline = aegir::outline(exec_, volume_, channels_);
+    if (!outline.trouble.empty()) {
+      report.trouble = outline.trouble;
+      return;
+    }
+    const std::string why = std::exchange(report.trouble, {});
     MultigridSettings patient = settings_;
     patient.max_iterations = std::max(settings_.max_iterations, 20);
-    std::unique_ptr<NetworkSolver> solver = build(aegir::outline(exec_, volume_, channels_), report.unknowns, report);
+    std::unique_ptr<NetworkSolver> solver = build(std::move(outline), report.unknowns, report);
     apply(*solver, patient, report);
     const bool direct = solver->cycle().direct();
     if (direct) report.method = SolveMethod::direct;
