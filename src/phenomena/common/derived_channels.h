@@ -16,6 +16,9 @@
 // slowly along with the liquid.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,8 +97,14 @@ void derive_density(Exec& exec, const ParticleSystem& particles, DiscreteVolume&
 void derive_surface_distance(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
                              const FlowChannels& channels, BufferPool* memory);
 
-/// Counts the others within one cell size of each particle. Reads P with a halo of one bucket.
-void derive_neighbours(Exec& exec, ParticleSystem& particles);
+/// Sets a flag for each particle of a bucket whose neighbours somebody wants to know; from any number of threads.
+using WantedOf = std::function<void(int bucket, std::span<std::uint8_t> wanted)>;
+/// What particles have whose neighbours nobody wanted to know.
+inline constexpr std::int32_t not_counted = std::numeric_limits<std::int32_t>::max();
+
+/// Counts the others within one cell size of each particle, or of those that `wanted` flags. Reads P with a halo of one
+/// bucket.
+void derive_neighbours(Exec& exec, ParticleSystem& particles, const WantedOf& wanted = {});
 
 /// Interpolates a cell channel to particles, linearly, between the cells that hold liquid; 0 where none does. Reads the
 /// channel, surface_distance and room with halo 1.

@@ -89,24 +89,33 @@ void gather(const NeighbourSpans<Vec3f>& near, CellStarts& starts, const Vec3i& 
 
 }  // namespace
 
-// Per particle: 12 bytes read and 4 written; at eight particles per cell 216 candidates of 12 flops each.
-void derive_neighbours(Exec& exec, ParticleSystem& particles) {
+// Per particle: 12 bytes read and 4 written; at eight particles per cell 216 candidates of 12 flops each for those whose
+// neighbours are wanted.
+void derive_neighbours(Exec& exec, ParticleSystem& particles, const WantedOf& wanted) {
   for_each_bucket(
       exec, "neighbours", particles.topology(),
-      [](const Bucket&, auto& near, auto& out) {
+      [&](const Bucket& b, auto& near, auto& out) {
         if (out.count == 0) return;
+        std::vector<std::uint8_t> flags(out.count, wanted ? 0 : 1);
+        if (wanted) {
+          wanted(b.index, flags);
+          for (std::size_t n = 0; n < out.count; ++n) out.set(n, not_counted);
+          if (std::find(flags.begin(), flags.end(), 1) == flags.end()) return;
+        }
         CellStarts starts(near);
         Candidates all;
         const std::uint32_t* own = starts.of(neighbour_self);
         const auto& p = near.self();
         for (int cell = 0; cell < bucket_cells; ++cell) {
-          if (own[cell] == own[cell + 1]) continue;
+          const auto last = flags.begin() + own[cell + 1];
+          if (std::find(flags.begin() + own[cell], last, 1) == last) continue;
           gather(near, starts, {cell >> 6, cell >> 3 & 7, cell & 7}, all);
           for (std::size_t n = own[cell]; n < own[cell + 1]; ++n)
-            out.set(n, within_one_cell(all.count, all.p[0].data(), all.p[1].data(), all.p[2].data(),
-                                       all.shift[0].data(), all.shift[1].data(), all.shift[2].data(), p.plane[0][n],
-                                       p.plane[1][n], p.plane[2][n]) -
-                           1);  // itself
+            if (flags[n])
+              out.set(n, within_one_cell(all.count, all.p[0].data(), all.p[1].data(), all.p[2].data(),
+                                         all.shift[0].data(), all.shift[1].data(), all.shift[2].data(), p.plane[0][n],
+                                         p.plane[1][n], p.plane[2][n]) -
+                             1);  // itself
         }
       },
       particles.read_neighbours(particle::position), particles.write(particle::neighbours));

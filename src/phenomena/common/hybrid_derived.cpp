@@ -22,6 +22,11 @@ bool HybridObject::derive(std::string_view name, Asked when) {
   return true;
 }
 
+void HybridObject::count_neighbours(std::function<WantedOf(const ParticleSystem&)> who) {
+  particles_.declare(particle::neighbours);
+  neighbours_of_.push_back(std::move(who));
+}
+
 void HybridObject::declare_derived_cells(std::string_view name) {
   if (name == grid::vorticity.name) grid_.declare(grid::vorticity);
   if (name == grid::pressure_gradient.name) grid_.declare(grid::pressure_gradient);
@@ -46,7 +51,7 @@ void HybridObject::offer_derived(std::vector<VolumeDescription>& volumes) {
 }
 
 void HybridObject::plan_derived(TaskList& tasks) {
-  if (derived_.empty() && derived_volumes_.empty()) return;
+  if (derived_.empty() && derived_volumes_.empty() && neighbours_of_.empty()) return;
   const std::string& me = path();
   std::vector<ChannelAccess> accesses{reads(me, "P", bucket_size), reads(me, "mass"),
                                       reads(me, "vel", 1),         reads(me, "surface_distance", 4),
@@ -57,6 +62,7 @@ void HybridObject::plan_derived(TaskList& tasks) {
   };
   for (const auto& [name, when] : derived_)
     if (name != particle::travelled.name) touch(name.c_str(), 1);
+  if (!neighbours_of_.empty() && !derived_.contains(particle::neighbours.name)) touch(particle::neighbours.name, 1);
   for (const std::string& name : derived_volumes_) touch(name.c_str(), 1);
   for (const auto* channel : {&grid::cell_mass, &grid::cell_share, &grid::true_distance})
     if (std::any_of(grid_.channels().begin(), grid_.channels().end(),
@@ -92,8 +98,19 @@ Status HybridObject::update_derived(StepContext& c) {
   if (on_cells(grid::density.name)) derive_density(c.exec, particles_, grid_, flow, 1 / particles_per_cell());
   if (on_particles(particle::density.name)) sample_density(c.exec, particles_, grid_);
   if (on_particles(particle::surface_distance.name)) derive_surface_distance(c.exec, particles_, grid_, flow, &memory_);
-  if (on_particles(particle::neighbours.name)) derive_neighbours(c.exec, particles_);
+  if (on_particles(particle::neighbours.name))
+    derive_neighbours(c.exec, particles_);
+  else if (!neighbours_of_.empty())
+    count_wanted_neighbours(c);
   return {};
+}
+
+void HybridObject::count_wanted_neighbours(StepContext& c) {
+  std::vector<WantedOf> wanted;
+  for (const auto& who : neighbours_of_) wanted.push_back(who(particles_));
+  derive_neighbours(c.exec, particles_, [&](int bucket, std::span<std::uint8_t> flags) {
+    for (const WantedOf& flag : wanted) flag(bucket, flags);
+  });
 }
 
 }  // namespace aegir

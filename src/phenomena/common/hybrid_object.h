@@ -100,6 +100,9 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<VolumeDescription> volumes() override;
   void want_volume(const std::string& name) override;
   bool derive(std::string_view name, Asked when) override;
+  /// `neighbours` in every substep, of those alone that `who` flags: counting is dear, and most particles are inside. It
+  /// is asked when the other derived channels are there.
+  void count_neighbours(std::function<WantedOf(const ParticleSystem&)> who);
 
   void add_force(std::unique_ptr<Force> force) override { forces_.push_back(std::move(force)); }
   void add_collider(const Collider& collider) { colliders_.push_back(&collider); }
@@ -217,6 +220,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   void offer_derived(std::vector<VolumeDescription>& volumes);
   void plan_derived(TaskList& tasks);
   Status update_derived(StepContext& c);
+  void count_wanted_neighbours(StepContext& c);
   TransferChannels transfer_channels() const;
   struct Closeness {
     const FarFromSolids& far;
@@ -242,6 +246,7 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   FaceAttributes face_attributes_;  // that forces read
   std::map<std::string, Asked, std::less<>> derived_;
   std::set<std::string, std::less<>> derived_volumes_;
+  std::vector<std::function<WantedOf(const ParticleSystem&)>> neighbours_of_;  // who asks for some of them only
   std::vector<const Collider*> colliders_;
   const Limits* limits_ = nullptr;
   Inflows inflows_;

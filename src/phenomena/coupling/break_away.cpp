@@ -30,11 +30,28 @@ BreakAway::BreakAway(std::string behavior, Object& liquid, ParticleObject& dropl
   balance_.keep_in(state);
   state.record("gone", &gone_);
   if (hybrid_) {
-    for (const char* channel : metric_channels(s_.criteria)) hybrid_->derive(channel, Asked::every_substep);
+    ask_for_channels();
     hybrid_->book_removed(this->behavior(), balance_.left);
   }
   droplets.book_added(this->behavior(), balance_.entered);
   droplets.book_figure(error_name_.c_str(), balance_.momentum_error);
+}
+
+/// Whom a channel that is cheap keeps from leaving, nobody counts the neighbours of.
+void BreakAway::ask_for_channels() {
+  BreakingCriteria cheap;
+  cheap.surface_distance = s_.criteria.surface_distance, cheap.pressure_gradient = s_.criteria.pressure_gradient;
+  for (const std::string_view channel : metric_channels(s_.criteria))
+    if (channel != particle::neighbours.name || cheap.none())
+      hybrid_->derive(channel, Asked::every_substep);
+    else
+      hybrid_->count_neighbours([cheap](const ParticleSystem& particles) -> WantedOf {
+        return [metric = BreakingMetric(cheap, particles)](int bucket, std::span<std::uint8_t> wanted) {
+          std::vector<float> values(wanted.size());
+          metric.evaluate(bucket, values);
+          for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] |= values[i] > 0 ? 1 : 0;
+        };
+      });
 }
 
 void BreakAway::plan(TaskList& tasks) {

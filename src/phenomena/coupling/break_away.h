@@ -43,6 +43,7 @@ class BreakAway final : public Operator {
     std::size_t index;  // in its bucket
   };
 
+  void ask_for_channels();
   Status leave(StepContext& c);
   Status enter(StepContext& c);
   Status prepare_cached(StepContext& c);
