@@ -93,7 +93,7 @@ std::vector<Row6> motions_under_loads(Exec& exec, std::span<const Equations> fre
   // All contacts hold: what is minimised is a square then.
   const auto held = body_sums<1 + equation_numbers>(exec, contacts.size(), count, [&](int b, auto& list) {
     for (const BodyContact& c : contacts[static_cast<std::size_t>(b)]) {
-      auto& sums = entry(list, c.body);
+      auto& sums = list.of(c.body);
       sums[0] += c.most;
       for (int axis = 0; axis < 3; ++axis) {
         Vec3d along = c.normal * -c.normal[axis];
@@ -117,7 +117,7 @@ std::vector<Row6> motions_under_loads(Exec& exec, std::span<const Equations> fre
     auto sums = body_sums<pass_numbers>(exec, contacts.size(), count, [&](int b, auto& list) {
       for (const BodyContact& c : contacts[static_cast<std::size_t>(b)])
         if (const Search& s = searches[static_cast<std::size_t>(c.body)]; !s.done)
-          add_contact(entry(list, c.body), c, tried(s), creep);
+          add_contact(list.of(c.body), c, tried(s), creep);
     });
     any = false;
     for (std::size_t g = 0; g < count; ++g) {
@@ -133,6 +133,22 @@ std::vector<Row6> motions_under_loads(Exec& exec, std::span<const Equations> fre
 }
 
 }  // namespace
+
+void add_over_ranks(Comm& comm, std::span<ExactSum> sums) {
+  if (comm.size() == 1 || sums.empty()) return;
+  constexpr std::size_t stride = ExactSum::limbs + 3;
+  std::vector<std::int64_t> packed(sums.size() * stride);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto one = sums[i].packed();
+    std::copy(one.begin(), one.end(), packed.begin() + static_cast<std::ptrdiff_t>(i * stride));
+  }
+  comm.sum(std::span<std::int64_t>(packed));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::array<std::int64_t, stride> one;
+    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(i * stride), stride, one.begin());
+    sums[i] = ExactSum::unpacked(one);
+  }
+}
 
 Row6 solve_six(const Equations& equations) {
   double a[6][6];

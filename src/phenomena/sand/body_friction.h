@@ -15,9 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
-#include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/vec.h"
@@ -73,49 +74,76 @@ struct BodyContact {
   Vec3d friction = {};  ///< what acts, as far as it is known; rub_bodies() finds it anew
 };
 
-/// Exact sums of lists of N numbers per body, over all buckets and ranks. `partial(bucket, list)` adds (body, numbers)
-/// of a bucket in order.
+/// N numbers for each body that a bucket knows of, in the order in which they came.
+template <std::size_t N>
+class BodyList {
+ public:
+  using Numbers = std::array<double, N>;
+  /// `place` has a -1 for every body; take() gives it back so.
+  explicit BodyList(std::vector<std::int32_t>& place) : place_(place) {}
+
+  /// The numbers of a body, zeros at first.
+  Numbers& of(std::int32_t body) {
+    std::int32_t& at = place_[static_cast<std::size_t>(body)];
+    if (at < 0) at = static_cast<std::int32_t>(items_.size()), items_.emplace_back(body, Numbers{});
+    return items_[static_cast<std::size_t>(at)].second;
+  }
+  std::vector<std::pair<std::int32_t, Numbers>> take() {
+    for (const auto& [body, numbers] : items_) place_[static_cast<std::size_t>(body)] = -1;
+    return std::exchange(items_, {});
+  }
+
+ private:
+  std::vector<std::int32_t>& place_;
+  std::vector<std::pair<std::int32_t, Numbers>> items_;
+};
+
+/// Adds numbers in place over all ranks, exactly; those of one rank are the same on all afterwards.
+void add_over_ranks(Comm& comm, std::span<ExactSum> sums);
+
+/// Exact sums of lists of N numbers per body, over all buckets and ranks. `partial(bucket, list)` adds to the bucket's
+/// BodyList. What one bucket alone knows of is that bucket's number: most bodies are small.
 template <std::size_t N, class Partial>
 std::vector<std::array<double, N>> body_sums(Exec& exec, std::size_t buckets, std::size_t bodies,
                                              const Partial& partial) {
-  std::vector<ExactSum> sums(bodies * N);
-  std::mutex mutex;
+  std::vector<std::vector<std::pair<std::int32_t, std::array<double, N>>>> parts(buckets);
   parallel_for(0, buckets, 16, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::pair<std::int32_t, std::array<double, N>>> list;
+    std::vector<std::int32_t> place(bodies, -1);
     for (std::size_t b = begin; b < end; ++b) {
-      list.clear();
+      BodyList<N> list(place);
       partial(static_cast<int>(b), list);
-      if (list.empty()) continue;
-      std::lock_guard lock(mutex);
-      for (const auto& [body, values] : list)
-        for (std::size_t i = 0; i < N; ++i) sums[static_cast<std::size_t>(body) * N + i].add(values[i]);
+      parts[b] = list.take();
     }
   });
-  constexpr std::size_t stride = ExactSum::limbs + 3;
-  std::vector<std::int64_t> packed(exec.comm.size() > 1 ? sums.size() * stride : 0);
-  if (!packed.empty()) {
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto one = sums[i].packed();
-      std::copy(one.begin(), one.end(), packed.begin() + static_cast<std::ptrdiff_t>(i * stride));
+  std::vector<std::int64_t> known(bodies, 0);  // by how many buckets
+  for (const auto& part : parts)
+    for (const auto& [body, numbers] : part) ++known[static_cast<std::size_t>(body)];
+  exec.comm.sum(std::span<std::int64_t>(known));
+  std::vector<std::size_t> shared(bodies, 0);  // which of the sums is a body's
+  std::size_t sums_needed = 0;
+  for (std::size_t g = 0; g < bodies; ++g)
+    if (known[g] > 1) shared[g] = sums_needed++;
+  std::vector<ExactSum> sums(sums_needed * N);
+  std::vector<std::array<double, N>> result(bodies, std::array<double, N>{});
+  for (const auto& part : parts)
+    for (const auto& [body, numbers] : part) {
+      const auto g = static_cast<std::size_t>(body);
+      if (known[g] > 1)
+        for (std::size_t i = 0; i < N; ++i) sums[shared[g] * N + i].add(numbers[i]);
+      else
+        result[g] = numbers;
     }
-    exec.comm.sum(std::span<std::int64_t>(packed));
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      std::array<std::int64_t, stride> one;
-      std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(i * stride), stride, one.begin());
-      sums[i] = ExactSum::unpacked(one);
-    }
+  add_over_ranks(exec.comm, sums);
+  if (exec.comm.size() > 1) {  // one rank has the bits of a number, the others have zeros
+    std::vector<std::int64_t> bits(bodies * N);
+    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = std::bit_cast<std::int64_t>(result[i / N][i % N]);
+    exec.comm.sum(std::span<std::int64_t>(bits));
+    for (std::size_t i = 0; i < bits.size(); ++i) result[i / N][i % N] = std::bit_cast<double>(bits[i]);
   }
-  std::vector<std::array<double, N>> result(bodies);
-  for (std::size_t i = 0; i < sums.size(); ++i) result[i / N][i % N] = sums[i].value();
+  for (std::size_t g = 0; g < bodies; ++g)
+    if (known[g] > 1)
+      for (std::size_t i = 0; i < N; ++i) result[g][i] = sums[shared[g] * N + i].value();
   return result;
-}
-
-/// The numbers of a body in a bucket's list.
-template <std::size_t N>
-std::array<double, N>& entry(std::vector<std::pair<std::int32_t, std::array<double, N>>>& list, std::int32_t body) {
-  for (auto& [b, numbers] : list)
-    if (b == body) return numbers;
-  return list.emplace_back(body, std::array<double, N>{}).second;
 }
 
 /// The motions of bodies. `free` has A and b of each, `contacts` those of each bucket; `creep` is the slip below which

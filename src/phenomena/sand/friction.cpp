@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cmath>
+#include <cstring>
 
 #include "domain/for_each_bucket.h"
 #include "numerics/solids/face_frame.h"
@@ -12,6 +14,8 @@
 namespace aegir::sand {
 namespace {
 
+constexpr std::size_t row_number(int i, int j) { return static_cast<std::size_t>(i * bucket_size + j); }
+
 constexpr float least_cells = 0.25f;  // that a face beside a solid counts for
 /// The same beside solids across the grid. There a face counts for its open area, as it does to the pressure: what
 /// holds the sand up and what slides must be one mass, or friction is off by their ratio.
@@ -20,7 +24,7 @@ constexpr float least_open = 0.1f;
 /// Stress on the edges along `axis` of the cells of a row, moved by an offset: mean of the four cells around, 0 where
 /// the edge bears none.
 template <class Tiles>
-Line edge_stress(const Tiles& shear, const Tiles& edge, int axis, int i, int j, const std::array<int, 3>& o) {
+[[gnu::always_inline]] inline Line edge_stress(const Tiles& shear, const Tiles& edge, int axis, int i, int j, const std::array<int, 3>& o) {
   const auto a = static_cast<std::size_t>(axis), p = (a + 1) % 3, q = (a + 2) % 3;
   const auto& [px, py, pz] = unit_step[p];
   const auto& [qx, qy, qz] = unit_step[q];
@@ -32,7 +36,7 @@ Line edge_stress(const Tiles& shear, const Tiles& edge, int axis, int i, int j, 
 
 /// (B s) on the lower faces along `axis` of a row of cells, before the faces' share.
 template <class Tiles>
-Line divergence(const Tiles& stress, const Tiles& shear, const Tiles& edge, int axis, int i, int j) {
+[[gnu::always_inline]] inline Line divergence(const Tiles& stress, const Tiles& shear, const Tiles& edge, int axis, int i, int j) {
   const auto a = static_cast<std::size_t>(axis);
   const auto& [x, y, z] = unit_step[a];
   Line sum = at(stress[a], i, j, 0, 0, 0) - at(stress[a], i, j, -x, -y, -z);
@@ -63,11 +67,21 @@ float cells_of_face(float depth, float across) {
   return std::clamp(0.5f + depth, 0.5f, 1.5f - 0.5f * std::min(across, 1.0f));
 }
 
+/// Whether any of eight numbers, none below zero, is above it. Sand fills half the rows of the buckets it is in.
 template <class Span>
-bool none_above_zero(const Span& values) {
-  float greatest = 0;
-  for (int c = 0; c < bucket_cells; ++c) greatest = std::max(greatest, values[c]);
-  return !(greatest > 0);
+bool any_in_row(const Span& values, int i, int j) {
+  std::uint64_t bits[4];
+  std::memcpy(bits, values.values + cell_offset(i, j, 0), sizeof bits);
+  return ((bits[0] | bits[1]) | (bits[2] | bits[3])) != 0;
+}
+
+/// Which of a bucket's rows have a number above zero.
+template <class Span>
+std::bitset<bucket_size * bucket_size> rows_above_zero(const Span& values) {
+  std::bitset<bucket_size * bucket_size> rows;
+  for (int i = 0; i < bucket_size; ++i)
+    for (int j = 0; j < bucket_size; ++j) rows[row_number(i, j)] = any_in_row(values, i, j);
+  return rows;
 }
 
 /// velocity = from + sign (B stress + wall). About 110 bytes and 130 flops per cell.
@@ -83,11 +97,12 @@ void apply(Exec& exec, const char* label, DiscreteVolume& volume, std::span<cons
       [sign](const Bucket&, auto& s, auto& t, auto& e, auto& ease_of, auto& w, auto& gripped, auto& u_from, auto& u) {
         for (std::size_t a = 0; a < 3; ++a)
           for (int i = 0; i < bucket_size; ++i)
-            for (int j = 0; j < bucket_size; ++j)
-              u[a].set_line(i, j,
-                            u_from[a].line(i, j) +
-                                sign * (ease_of[a].line(i, j) * divergence(s, t, e, static_cast<int>(a), i, j) +
-                                        (w[a].line(i, j) + gripped[a].line(i, j))));
+            for (int j = 0; j < bucket_size; ++j) {
+              Line given = w[a].line(i, j) + gripped[a].line(i, j);
+              if (any_in_row(ease_of[a], i, j))
+                given = ease_of[a].line(i, j) * divergence(s, t, e, static_cast<int>(a), i, j) + given;
+              u[a].set_line(i, j, u_from[a].line(i, j) + sign * given);
+            }
       },
       volume.read<Halo<1>>(by.normal), volume.read<Halo<1>>(by.shear), volume.read<Halo<1>>(edge), volume.read(ease),
       volume.read(by.wall), volume.read(grip_face), volume.read(from), volume.write(to));
@@ -194,10 +209,11 @@ Line common_rate(const BucketRates& r, std::size_t component, int i, int j, cons
 }
 
 /// Adds up the rates of firm cells.
-void sum_rates(BucketRates& r) {
+void sum_rates(BucketRates& r, const std::bitset<bucket_size * bucket_size>& rows) {
   for (std::size_t n = 0; n < 6; ++n) {
     for (int i = 0; i < bucket_size; ++i)
       for (int j = 0; j < bucket_size; ++j) {
+        if (!rows[row_number(i, j)]) continue;
         const int row = cell_offset(i, j, 0);
         const Line value = load_row(r.rate[n] + row) * load_row(r.firm + row);
         float* block = r.block[n] + (i / 4 * 2 + j / 4) * 2;
@@ -219,10 +235,12 @@ void sweep_cells(Exec& exec, DiscreteVolume& volume, std::span<const int> bucket
       exec, "sand.sweep", volume.topology(), buckets,
       [&how, momentum](const Bucket&, auto& u, auto& e, auto& y, auto& acts, auto& steps, auto& s, auto& t,
                        auto& s_ahead, auto& t_ahead) {
-        if (none_above_zero(y)) return;  // stress stays zero
+        const auto rows = rows_above_zero(y);
+        if (rows.none()) return;  // stress stays zero
         BucketRates rates;
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
+            if (!rows[row_number(i, j)]) continue;
             Line normal[3], tangential[3], stressed{};
             strain_rate(u, e, acts, i, j, normal, tangential);
             const int row = cell_offset(i, j, 0);
@@ -233,9 +251,10 @@ void sweep_cells(Exec& exec, DiscreteVolume& volume, std::span<const int> bucket
             const Line bound = y.line(i, j), zero{}, one = zero + 1.0f;
             store_row(rates.firm + row, stressed < 1.8f * bound * bound ? one : zero);
           }
-        sum_rates(rates);
+        sum_rates(rates, rows);
         for (int i = 0; i < bucket_size; ++i)
           for (int j = 0; j < bucket_size; ++j) {
+            if (!rows[row_number(i, j)]) continue;
             const int row = cell_offset(i, j, 0);
             const Line pace_here = steps.line(i, j), firm = load_row(rates.firm + row) * pace_here,
                        tau = how.stress_step * pace_here;

@@ -252,7 +252,7 @@ std::vector<Sums> sum_groups(Exec& exec, DiscreteVolume& volume, const FrictionI
       const double kg = cell_mass * cells, speed = u.plane[a][c];
       const Press press = press_on(p.get(), phi.get(), area.plane[a][c], axis, c);
       double own = speed - press.speed;  // without what pressure and solids give
-      Sums& s = entry(list, g);
+      Sums& s = list.of(g);
       for (std::size_t i = 0; i < 6; ++i) s[solids + matrix_numbers + i] += row[i] * cell_mass * press.impulse;
       if (rests[static_cast<std::size_t>(g)] > 0) {
         own -= grips.plane[a][c];
@@ -262,7 +262,7 @@ std::vector<Sums> sum_groups(Exec& exec, DiscreteVolume& volume, const FrictionI
       add_momentum(s, row, kg * speed);
     });
     for (const BodyContact& c : touched[static_cast<std::size_t>(b)]) {
-      Sums& s = entry(list, c.body);
+      Sums& s = list.of(c.body);
       add_row(s.data() + solids, row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
       for (int a = 0; a < 3; ++a) {
         s[masses + static_cast<std::size_t>(a)] += c.below * c.normal[a] * c.normal[a];
@@ -296,7 +296,7 @@ std::vector<Sums> move_groups(Exec& exec, DiscreteVolume& volume, const Friction
       double speed = 0;
       for (std::size_t i = 0; i < 6; ++i) speed += row[i] * motion[static_cast<std::size_t>(g)][i];
       u.plane[static_cast<std::size_t>(axis)][c] = static_cast<float>(speed);
-      add_momentum(entry(list, g), row, cell_mass * cells * speed);
+      add_momentum(list.of(g), row, cell_mass * cells * speed);
     });
   });
   velocities.finish(exec);
