@@ -429,7 +429,7 @@ void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::sp
   forget_old_contacts(exec, volume, contacts);
   start_contacts(exec, volume, contacts.across);
   spread_grip(exec, volume, in, buckets);
-  float t = 1;
+  float t = how.first_inertia;
   for (int n = 0; n < how.sweeps; ++n) {
     apply(exec, "sand.apply", volume, buckets, ahead_stress, 1, base, in.velocity);
     const float next = 0.5f * (1 + std::sqrt(1 + 4 * t * t));
