@@ -24,6 +24,16 @@ TEST(SandHourglass, RateDoesNotDependOnSweeps) {
   EXPECT_NEAR(f["rate"], more["rate"], 0.03 * more["rate"]) << f.line();
 }
 
+// In three dimensions stress has farther to go: with a search that starts anew in every substep this bin ran at 0.8 of
+// its rate, and changed by 9 %.
+TEST(SandHourglass, RateThroughASquareHole) {
+  const Options bin{{"shape", "square"}, {"cells", "8"}, {"wide", "24"}, {"high", "40"}};
+  const Figures f = measured(hourglass, at(bin, coarse, {})),
+                more = measured(hourglass, at(bin.with("sweeps", 32), coarse, {}));
+  EXPECT_LT(f["deviation"], 0.05) << f.line();
+  EXPECT_NEAR(f["rate"], more["rate"], 0.03 * more["rate"]) << f.line();
+}
+
 // What the bound above is worth: water in the same bin does not meet it.
 TEST(SandHourglass, RateOfWaterFalls) {
   const Figures f = discharge({{"kind", "water"}}, coarse);
@@ -39,7 +49,12 @@ TEST(SandHourglass, LongRateIsConstantFine) {
   }
 }
 
-TEST(SandHourglass, LongRateThroughASquareHole) {
+TEST(SandHourglass, LongRateWhereSandMayOpen) {
+  const Figures f = discharge({{"tension", "none"}}, coarse);
+  EXPECT_LT(f["deviation"], 0.1) << f.line();
+}
+
+TEST(SandHourglass, LongRateThroughAWideSquareHole) {
   const Figures f = discharge({{"shape", "square"}}, coarse);
   EXPECT_LT(f["deviation"], 0.1) << f.line();
 }

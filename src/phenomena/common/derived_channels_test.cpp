@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "numerics/surface/surface_test_support.h"
@@ -68,6 +69,39 @@ TEST(Thickness, OfADropIsNextToNothing) {
   liquid.fill({{3.3, 3.4, 3.6}});
   liquid.set_solid([](const Vec3d&) { return 10.0; });
   EXPECT_NEAR(thickness_at(liquid, {3, 3, 3}), 3.0 / 8 / 27, 1e-6);
+}
+
+/// Neighbours of all particles, in their order.
+std::vector<std::int32_t> neighbours_of(Liquid& liquid, const WantedOf& wanted) {
+  liquid.particles.declare(particle::neighbours);
+  derive_neighbours(liquid.exec, liquid.particles, wanted);
+  std::vector<std::int32_t> all(liquid.particles.size());
+  for_each_bucket(
+      liquid.exec, "collect", liquid.particles.topology(),
+      [&](const Bucket& b, auto& n) {
+        for (std::size_t i = 0; i < n.count; ++i) all[liquid.particles.first(b.index) + i] = n[i];
+      },
+      liquid.particles.read(particle::neighbours));
+  return all;
+}
+
+TEST(Neighbours, AreCountedForThoseWhoAreWanted) {
+  Liquid liquid;
+  liquid.fill(lattice({-9, -3, -9}, {9, 2, 9}));
+  const std::vector<std::int32_t> all = neighbours_of(liquid, {});
+  const std::vector<std::int32_t> some = neighbours_of(liquid, [](int bucket, std::span<std::uint8_t> wanted) {
+    if (bucket % 3 == 0) return;
+    for (std::size_t i = 0; i < wanted.size(); i += 7) wanted[i] = 1;
+  });
+  ASSERT_EQ(all.size(), some.size());
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_TRUE(some[i] == all[i] || some[i] == not_counted) << i;
+    counted += some[i] == all[i];
+  }
+  EXPECT_EQ(*std::max_element(all.begin(), all.end()), 32);  // of a lattice half a cell wide, within one cell
+  EXPECT_GT(counted, all.size() / 16);
+  EXPECT_LT(counted, all.size() / 7);
 }
 
 /// A liquid that fills the buckets around the origin, on which velocities and pressures are set by hand.

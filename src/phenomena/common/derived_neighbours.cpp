@@ -89,8 +89,8 @@ void gather(const NeighbourSpans<Vec3f>& near, CellStarts& starts, const Vec3i& 
 
 }  // namespace
 
-// Per particle: 12 bytes read and 4 written; at eight particles per cell 216 candidates of 12 flops each for those whose
-// neighbours are wanted.
+// Per particle: 12 bytes read and 4 written; at eight particles per cell 216 candidates of 12 flops each for those
+// whose neighbours are wanted.
 void derive_neighbours(Exec& exec, ParticleSystem& particles, const WantedOf& wanted) {
   for_each_bucket(
       exec, "neighbours", particles.topology(),

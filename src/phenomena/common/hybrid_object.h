@@ -100,8 +100,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   std::vector<VolumeDescription> volumes() override;
   void want_volume(const std::string& name) override;
   bool derive(std::string_view name, Asked when) override;
-  /// `neighbours` in every substep, of those alone that `who` flags: counting is dear, and most particles are inside. It
-  /// is asked when the other derived channels are there.
+  /// `neighbours` in every substep, of those alone that `who` flags: counting is dear, and most particles are inside.
+  /// It is asked when the other derived channels are there.
   void count_neighbours(std::function<WantedOf(const ParticleSystem&)> who);
 
   void add_force(std::unique_ptr<Force> force) override { forces_.push_back(std::move(force)); }

@@ -132,8 +132,8 @@ class PressureOperator final : public Operator {
     object_.letting_go = those(SolidContact::separating);
     rubbing_ = those(SolidContact::friction);
   }
-  /// Whether volume is given back after friction. A pressure that may only push has the last word alone.
-  bool restores() const { return object_.holds && !object_.frictions().empty() && !bounded(); }
+  /// Whether volume is given back after friction.
+  bool restores() const { return object_.holds && !object_.frictions().empty(); }
   bool bounded() const { return object_.opens || any(SolidContact::separating); }
   bool any(SolidContact kind) const { return std::find(contacts_.begin(), contacts_.end(), kind) != contacts_.end(); }
   /// Which solids are of a kind; empty if none is.
@@ -199,7 +199,10 @@ class PressureOperator final : public Operator {
   /// Gives back the volume that friction took or gave; then finds what spreads crowds.
   Status restore(StepContext& c) {
     Status status = restore_volume(c);
-    if (status && s_.density_correction) status = note(c, solve_rest(c.exec, spreading_tolerance), " crowds");
+    if (status && s_.density_correction) {
+      if (bounded()) bound_rest(c.exec, 0.0f);  // crowds are pushed apart, and nothing is drawn together
+      status = note(c, solve_rest(c.exec, spreading_tolerance), " crowds");
+    }
     object_.spreads = s_.density_correction;
     hierarchy_.clear();
     return status;
@@ -210,6 +213,7 @@ class PressureOperator final : public Operator {
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
     if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
+    if (bounded()) bound_rest(c.exec, 1.0f);
     if (Status ok = note(c, solve_rest(c.exec, restoring_tolerance), " volume"); !ok) return ok;
     ProjectionChannels by = channels;
     by.pressure = grid::restoring_pressure;
@@ -225,6 +229,9 @@ class PressureOperator final : public Operator {
   SolveReport solve_rest(Exec& exec, double tolerance) {
     PressureChannels rest = system;
     rest.pressure = grid::restoring_pressure;
+    if (bounded())
+      return solve_lcp(exec, object_.grid(), rest, least_pressure,
+                       {.tolerance = tolerance, .warm_start = false, .memory = &object_.memory()});
     return solve_pressure(
         exec, object_.grid(), rest,
         {.tolerance = tolerance, .max_iterations = s_.max_iterations, .warm_start = false, .memory = &object_.memory()},
@@ -305,6 +312,17 @@ class PressureOperator final : public Operator {
           for (int i = 0; i < bucket_cells; ++i) bound[i] -= bound[i] == 0 ? static_cast<float>(first[i]) : 0.0f;
         },
         object_.grid().read(first_pressure), object_.grid().write(least_pressure));
+  }
+
+  /// Where pressure may only push, what is left of it may take back no more than a `share` of what the solve gave.
+  void bound_rest(Exec& exec, float share) {
+    for_each_bucket(
+        exec, "bound rest of pressure", object_.grid().topology(),
+        [share](const Bucket&, auto& p, auto& bound) {
+          for (int i = 0; i < bucket_cells; ++i)
+            bound[i] = bound[i] > no_bound ? -share * static_cast<float>(p[i]) : no_bound;
+        },
+        object_.grid().read(grid::pressure), object_.grid().write(least_pressure));
   }
 
   HybridObject& object_;

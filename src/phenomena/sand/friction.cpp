@@ -24,7 +24,8 @@ constexpr float least_open = 0.1f;
 /// Stress on the edges along `axis` of the cells of a row, moved by an offset: mean of the four cells around, 0 where
 /// the edge bears none.
 template <class Tiles>
-[[gnu::always_inline]] inline Line edge_stress(const Tiles& shear, const Tiles& edge, int axis, int i, int j, const std::array<int, 3>& o) {
+[[gnu::always_inline]] inline Line edge_stress(const Tiles& shear, const Tiles& edge, int axis, int i, int j,
+                                               const std::array<int, 3>& o) {
   const auto a = static_cast<std::size_t>(axis), p = (a + 1) % 3, q = (a + 2) % 3;
   const auto& [px, py, pz] = unit_step[p];
   const auto& [qx, qy, qz] = unit_step[q];
@@ -36,7 +37,8 @@ template <class Tiles>
 
 /// (B s) on the lower faces along `axis` of a row of cells, before the faces' share.
 template <class Tiles>
-[[gnu::always_inline]] inline Line divergence(const Tiles& stress, const Tiles& shear, const Tiles& edge, int axis, int i, int j) {
+[[gnu::always_inline]] inline Line divergence(const Tiles& stress, const Tiles& shear, const Tiles& edge, int axis,
+                                              int i, int j) {
   const auto a = static_cast<std::size_t>(axis);
   const auto& [x, y, z] = unit_step[a];
   Line sum = at(stress[a], i, j, 0, 0, 0) - at(stress[a], i, j, -x, -y, -z);

@@ -74,9 +74,9 @@ struct SweepSettings {
   float block_step = 0.5f;    ///< of the mean of 4 × 4 × 4 cells that do not yield, where |B|² is 1
   float bucket_step = 1.0f;   ///< of the mean of a bucket's cells that do not yield, where |B|² is 1/2
   float wall_step = 0.25f;
-  /// Nesterov's t at the first sweep: 1 for a search from nothing. One that starts from the stress of the substep before
-  /// goes on with the pace of that one's search, about; from 1 eight sweeps fell short of the stress of least energy in
-  /// wide bins, which ran at 0.8 of their rate.
+  /// Nesterov's t at the first sweep: 1 for a search from nothing. One that starts from the stress of the substep
+  /// before goes on with the pace of that one's search, about; from 1 eight sweeps fell short of the stress of least
+  /// energy in wide bins, which ran at 0.8 of their rate.
   float first_inertia = 1;
 };
 

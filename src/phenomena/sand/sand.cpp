@@ -169,7 +169,8 @@ class SandOperator final : public Operator {
         c.exec, g, in, buckets_, contacts,
         s_.model == SandModel::zhu
             ? sand::SweepSettings{.sweeps = 1, .stress_step = 1, .block_step = 0, .bucket_step = 0, .wall_step = 1}
-            : sand::SweepSettings{.sweeps = first_ ? 10 * s_.sweeps : s_.sweeps, .first_inertia = first_ ? 1.0f : 3.0f});
+            : sand::SweepSettings{.sweeps = first_ ? 10 * s_.sweeps : s_.sweeps,
+                                  .first_inertia = first_ ? 1.0f : 3.0f});
     return contacts;
   }
 

@@ -17,7 +17,8 @@ Line at(const Tile& t, int i, int j, int di, int dj, int dk) {
 
 /// Shear rate of the edges along `axis` of a row, moved by an offset, times Δx / 2 and the edge's weight of a quarter.
 template <class Tiles>
-[[gnu::always_inline]] inline Line edge_rate(const Tiles& u, const Tiles& edges, int axis, int i, int j, const std::array<int, 3>& o) {
+[[gnu::always_inline]] inline Line edge_rate(const Tiles& u, const Tiles& edges, int axis, int i, int j,
+                                             const std::array<int, 3>& o) {
   const auto a = static_cast<std::size_t>(axis), p = (a + 1) % 3, q = (a + 2) % 3;
   const auto& [px, py, pz] = unit_step[p];
   const auto& [qx, qy, qz] = unit_step[q];
@@ -29,8 +30,8 @@ template <class Tiles>
 /// Deviatoric strain rate times Δx at the centres of a row. Along axes on which a face is closed there is none, and
 /// then the others are taken as they are: the cell keeps its volume.
 template <class Tiles, class Spans>
-[[gnu::always_inline]] inline void strain_rate(const Tiles& u, const Tiles& edges, const Spans& spans, int i, int j, Line (&normal)[3],
-                 Line (&tangential)[3]) {
+[[gnu::always_inline]] inline void strain_rate(const Tiles& u, const Tiles& edges, const Spans& spans, int i, int j,
+                                               Line (&normal)[3], Line (&tangential)[3]) {
   for (std::size_t a = 0; a < 3; ++a) {
     const auto& [x, y, z] = unit_step[a];
     normal[a] = spans[a].line(i, j) * (at(u[a], i, j, x, y, z) - at(u[a], i, j, 0, 0, 0));
