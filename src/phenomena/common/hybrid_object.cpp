@@ -254,12 +254,13 @@ Status HybridObject::close_inflows(StepContext& c) {
 
 Status HybridObject::extend_velocity(StepContext& c) {
   if (forgets_air) {
-    // Gravity's kick along a slope is in the air above it as well, and would make its grains creep.
+    // Gravity's kick along a slope is in the air above it as well, and would make its grains creep; at the edges of a
+    // block that holds together, where cells are half air, it would draw grains out.
     std::vector<int> all(static_cast<std::size_t>(grid_.topology().local_count()));
     std::iota(all.begin(), all.end(), 0);
-    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, 0.0f, all);
+    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, {.corners = true}, all);
   } else if (has_pressure) {
-    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, 0.4f, solids_.touched());
+    forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, {.depth = 0.4f}, solids_.touched());
   }
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
   // What friction holds has no waves that air could slow down, and at its surface stands still or falls.

@@ -59,9 +59,24 @@ bool beside_bulk(const Tile& phi, float bulk, int i, int j, int k) {
                                phi(i, j + 1, k) < bulk || phi(i, j, k - 1) < bulk || phi(i, j, k + 1) < bulk);
 }
 
+/// Whether a cell is air with liquid of some depth among the 26 cells around.
+template <class Tile>
+bool near_bulk(const Tile& phi, float bulk, int i, int j, int k) {
+  if (phi(i, j, k) < 0) return false;
+  for (int x = i - 1; x <= i + 1; ++x)
+    for (int y = j - 1; y <= j + 1; ++y)
+      for (int z = k - 1; z <= k + 1; ++z)
+        if (phi(x, y, z) < bulk) return true;
+  return false;
+}
+
 }  // namespace
 
-void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, float depth, std::span<const int> buckets) {
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, const BulkAir& air,
+                std::span<const int> buckets) {
+  const auto beside = [&](const auto& phi, int i, int j, int k) {
+    return air.corners ? near_bulk(phi, -air.depth, i, j, k) : beside_bulk(phi, -air.depth, i, j, k);
+  };
   auto distance = volume.read<Halo<2>>(c.distance);
   auto mass = volume.write(c.mass);
   distance.prepare(exec), mass.prepare(exec);
@@ -79,7 +94,7 @@ void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, float 
               const int bi = i - (a == 0), bj = j - (a == 1), bk = k - (a == 2);
               float& known = m.plane[static_cast<std::size_t>(a)](i, j, k);
               if (known > 0 && phi(bi, bj, bk) >= 0 &&
-                  (beside_bulk(phi, -depth, i, j, k) || beside_bulk(phi, -depth, bi, bj, bk)))
+                  (beside(phi, i, j, k) || beside(phi, bi, bj, bk)))
                 known = 0;
             }
           }

@@ -41,11 +41,17 @@ struct AirChannels {
   FaceChannel<float> mass;
 };
 
+/// Which air is next to bulk liquid.
+struct BulkAir {
+  float depth = 0;       ///< cells that bulk is deeper than
+  bool corners = false;  ///< over edges and corners of cells too, not only over faces
+};
+
 /// Forgets velocities of the air next to bulk liquid in some buckets, those that solids touch: no pressure acted on
 /// them, so gravity's kick is still in them, and extending them into solids would pull liquid along walls. They are
-/// extended from the liquid instead. Bulk is deeper than `depth` cells; single drops are not. Reads distance with halo
+/// extended from the liquid instead. Single drops are no bulk. Reads distance with halo
 /// 2, writes mass.
-void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, float depth,
+void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, const BulkAir& air,
                 std::span<const int> buckets);
 
 /// Makes the first layer of air free of divergence, after velocities were extended into it: what enters an air cell
