@@ -4,6 +4,7 @@
     plot_sand.py hourglass FOLDER > docs/images/sand_hourglass.svg        with the CSV files of sand_hourglass_test
     plot_sand.py profiles FOLDER > docs/images/sand_profiles.svg          with those of sand_column_test
     (sand_slope_test; sand_heap_test) | plot_sand.py angles > docs/images/sand_angles.svg
+    plot_sand.py heaps FOLDER > docs/images/sand_heaps.svg                with those of `sand_experiments heap tension=…`
 """
 
 import csv
@@ -173,6 +174,26 @@ def profiles(folder):
     picture([panel], 900, 340)
 
 
+def heaps(folder):
+    """Flanks of poured heaps, in cells of sand as dense as it was poured."""
+    curves = []
+    for name, title, colour in (("held", "tension: held", ORANGE), ("none", "tension: none", "#d0a11b")):
+        paths = sorted(pathlib.Path(folder).glob(f"sand_heap_flat_*_{name}.csv"))
+        if not paths:
+            sys.exit(f"there is no sand_heap_flat_*_{name}.csv in {folder}")
+        curves.append((title, colour, [(row["x"], row["height"]) for row in read_curve(paths[0])]))
+    far = 10 * math.ceil(max(x for _, _, points in curves for x, height in points if height > 0.05) / 10)
+    panel = Panel((0, 0), (720, 320), (0, far), (0, 25), ("from the middle, cells", "height, cells"))
+    panel.axes(range(0, far + 1, 10), range(0, 26, 5))
+    slope = math.tan(math.radians(30))
+    panel.line([(0, 20), (20 / slope, 0)], GREY, dashed=True)
+    for title, colour, points in curves:
+        panel.line([p for p in points if p[0] <= far], colour)
+        panel.entry(title, colour, "line")
+    panel.entry("30°", GREY, "dashed")
+    picture([panel], 720, 320)
+
+
 def angles():
     """Slopes that rest and flow, and heaps, over the angle of internal friction."""
     lines = sys.stdin.readlines()
@@ -191,7 +212,8 @@ def angles():
 
 
 def main():
-    kinds = {"columns": (columns, 0), "hourglass": (hourglass, 1), "profiles": (profiles, 1), "angles": (angles, 0)}
+    kinds = {"columns": (columns, 0), "hourglass": (hourglass, 1), "profiles": (profiles, 1),
+             "heaps": (heaps, 1), "angles": (angles, 0)}
     if len(sys.argv) < 2 or sys.argv[1] not in kinds or len(sys.argv) != 2 + kinds[sys.argv[1]][1]:
         sys.exit(__doc__)
     kinds[sys.argv[1]][0](*sys.argv[2:])

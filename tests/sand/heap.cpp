@@ -65,7 +65,8 @@ Figures heap(const Options& o) {
   const std::vector<double> height = heights(box.grains(), h.voxel, h.round ? 0 : h.width, scene.density);
   const double top = *std::max_element(height.begin(), height.end());
   Curve curve(o,
-              fmt::format("sand_heap_{}_{:.0f}_{:.0f}", h.round ? "round" : "flat", h.phi / degree, h.high / h.voxel),
+              fmt::format("sand_heap_{}_{:.0f}_{:.0f}{}", h.round ? "round" : "flat", h.phi / degree, h.high / h.voxel,
+                          o.has("tension") ? "_" + o.text("tension") : ""),
               "x,height");
   for (std::size_t k = 0; k < height.size(); ++k) curve.row({static_cast<double>(k) + 0.5, height[k] / h.voxel});
   Figures f("heap" + o.summary());
