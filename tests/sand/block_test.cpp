@@ -8,9 +8,9 @@ namespace {
 void expect_coulomb(const Options& how, const Setting& s) {
   const Options o = at(how.with("cells", 8).with("long", 32).with("voxel", 0.01), s, {"cells", "long", "voxel"});
   const Figures rest = measured(block, o.with("ratio", "0.95").with("time", 0.8));
-  EXPECT_LT(std::abs(rest["distance"]), 0.2) << rest.line();
-  EXPECT_LT(std::abs(rest["late"]), 0.1) << rest.line();
-  EXPECT_LT(std::abs(rest["speed"]), 0.01) << rest.line();
+  EXPECT_LT(std::abs(rest["distance"]), 0.01) << rest.line();
+  EXPECT_LT(std::abs(rest["late"]), 0.005) << rest.line();
+  EXPECT_LT(std::abs(rest["speed"]), 1e-4) << rest.line();
   // A twentieth of what is left of the weight, which is a twentieth of the friction.
   const Figures slow = measured(block, o.with("ratio", "1.05"));
   EXPECT_NEAR(slow["error"], 0, 0.05) << slow.line();

@@ -49,8 +49,7 @@ struct BulkAir {
 
 /// Forgets velocities of the air next to bulk liquid in some buckets, those that solids touch: no pressure acted on
 /// them, so gravity's kick is still in them, and extending them into solids would pull liquid along walls. They are
-/// extended from the liquid instead. Single drops are no bulk. Reads distance with halo
-/// 2, writes mass.
+/// extended from the liquid instead. Single drops are no bulk. Reads distance with halo 2, writes mass.
 void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, const BulkAir& air,
                 std::span<const int> buckets);
 
