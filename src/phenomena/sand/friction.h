@@ -76,7 +76,7 @@ struct SweepSettings {
   float wall_step = 0.25f;
   /// Nesterov's t at the first sweep: 1 for a search from nothing. One that starts from the stress of the substep
   /// before goes on with the pace of that one's search, about; from 1 eight sweeps fell short of the stress of least
-  /// energy in wide bins, which ran at 0.8 of their rate.
+  /// energy in a small bin with a square opening, which ran at 0.8 of its rate.
   float first_inertia = 1;
 };
 
