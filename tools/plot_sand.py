@@ -5,6 +5,7 @@
     plot_sand.py profiles FOLDER > docs/images/sand_profiles.svg          with those of sand_column_test
     (sand_slope_test; sand_heap_test) | plot_sand.py angles > docs/images/sand_angles.svg
     plot_sand.py heaps FOLDER > docs/images/sand_heaps.svg                with those of `sand_experiments heap tension=…`
+    sand_experiments hourglass tension=inside,held throat=1,2,4,8 | plot_sand.py throats > docs/images/sand_throats.svg
 """
 
 import csv
@@ -153,6 +154,19 @@ def hourglass(folder):
     picture([panel], 720, 420)
 
 
+def throats():
+    """Rate of a bin over the depth of the throat below its opening."""
+    panel = Panel((0, 0), (560, 340), (0, 9), (0, 2), ("depth of the throat, cells", "rate / ρ √g D^1.5"))
+    panel.axes(range(0, 10, 2), (0, 0.5, 1, 1.5, 2))
+    rows = figures(sys.stdin, "hourglass")
+    for name, title, colour in (("inside", "tension: inside", ORANGE), ("held", "tension: held", "#7a5195")):
+        points = sorted((float(asked["throat"]), found["rate"]) for asked, found in rows if asked["tension"] == name)
+        panel.line(points, colour)
+        panel.dots(points, colour, True)
+        panel.entry(title, colour, "line")
+    picture([panel], 560, 340)
+
+
 def profiles(folder):
     """Shapes of the deposits of flat columns."""
     panel = Panel((0, 0), (900, 340), (0, 11), (0, 2.4), ("x / r₀", "height / r₀"))
@@ -177,7 +191,7 @@ def profiles(folder):
 def heaps(folder):
     """Flanks of poured heaps, in cells of sand as dense as it was poured."""
     curves = []
-    for name, title, colour in (("held", "tension: held", ORANGE), ("none", "tension: none", "#d0a11b")):
+    for name, title, colour in (("inside", "tension: inside", ORANGE), ("none", "tension: none", "#d0a11b")):
         paths = sorted(pathlib.Path(folder).glob(f"sand_heap_flat_*_{name}.csv"))
         if not paths:
             sys.exit(f"there is no sand_heap_flat_*_{name}.csv in {folder}")
@@ -213,7 +227,7 @@ def angles():
 
 def main():
     kinds = {"columns": (columns, 0), "hourglass": (hourglass, 1), "profiles": (profiles, 1),
-             "heaps": (heaps, 1), "angles": (angles, 0)}
+             "heaps": (heaps, 1), "angles": (angles, 0), "throats": (throats, 0)}
     if len(sys.argv) < 2 or sys.argv[1] not in kinds or len(sys.argv) != 2 + kinds[sys.argv[1]][1]:
         sys.exit(__doc__)
     kinds[sys.argv[1]][0](*sys.argv[2:])

@@ -669,7 +669,7 @@ def sands():
         Case("cohesion keyed negative", sand("cohesion: {keys: {1: 0, 5: -1}}"), "must be at least 0", "8:30"),
         Case("cohesion endless", sand("cohesion: .inf"), "is not a number", "8:13"),
         Case("model of sand", sand("model: drucker"), "should be one of projection, zhu", "8:10"),
-        Case("tension of sand", sand("tension: some"), "should be one of held, none", "8:12"),
+        Case("tension of sand", sand("tension: some"), "should be one of inside, held, none", "8:12"),
         Case("sweeps of nothing", sand("sweeps: 0"), "must be at least 1", "8:11"),
         Case("sweeps in parts", sand("sweeps: 1.5"), "should be a whole number", "8:11"),
         Case("settling", sand("settling: 2"), "must be at most 1", "8:13"),

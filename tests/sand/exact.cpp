@@ -58,7 +58,7 @@ Figures same_bits(const Options& o) {
                     2.3 * dx);
   scene.fill = box_fill({0, 0, 0}, {0.1, 0.2, 0.1});
   scene.hybrid = "    transfer: apic\n";
-  const Options sand = o.with("phi", 0).with("cohesion", "0").with("tension", "held");
+  const Options sand = o.with("phi", 0).with("cohesion", "0");
   Sandbox dry(sand, scene), wet(o.with("kind", "water"), scene);
   const auto same = [](double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; };
   double first = 0;

@@ -27,6 +27,17 @@ TEST(SandExact, WithoutFrictionItIsTheLiquid) {
   }
 }
 
+// Solids push and never pull: what lies under a plate stays there. Held as a liquid it is drawn up, and left in a hump.
+TEST(SandExact, APlateIsLiftedOff) {
+  for (const Setting& s : {coarse, fine, short_steps}) {
+    const Options o = at({{"cells", "8"}, {"voxel", "0.01"}}, s, {"cells", "voxel"});
+    const Figures f = measured(lifted_plate, o);
+    EXPECT_LT(f["most"], 0.05) << f.line();
+    EXPECT_LT(f["sunk"], 0.05) << f.line();
+    EXPECT_GT(measured(lifted_plate, o.with("tension", "held"))["most"], 1);
+  }
+}
+
 TEST(SandExact, FrictionTakesEnergy) {
   for (const Setting& s : {coarse, fine, short_steps}) {
     const Figures f = measured(friction_energy, at({{"cells", "12"}, {"time", "0.4"}}, s, {"cells"}));

@@ -90,12 +90,12 @@ Figures block(const Options& options);
 
 /// Slow pouring onto a floor. shape (flat), height (24 cells), speed (0.25 m/s) of the stream, mu (tan phi), rest
 /// (1 s). angle: of the flank between 20 and 80 % of its height, degrees; curvature: of that part, lower half less
-/// upper half, degrees.
+/// upper half, degrees; moving: share of the grains that are faster than a tenth of a cell per second at the end.
 Figures heap(const Options& options);
 
-/// Discharge of a bin through a slot or a square hole. shape (flat), cells (10) across the opening, wide (40), high
-/// (60), mu (tan phi). rate: mean from 80 to 20 % fill, over rho sqrt(g) D^(3/2) (per depth; D^(5/2) if square);
-/// deviation: greatest difference of the rate in one of six parts from the mean; slope: change over that time.
+/// Discharge of a bin through a slot or a square hole. shape (flat), cells (10) across the opening, throat (4): how
+/// deep it is, wide (40), high (60), mu (tan phi). rate: mean from 80 to 20 % fill, over rho sqrt(g) D^(3/2) (per
+/// depth; D^(5/2) if square); part1 … part6: of that in steps of 10 %; deviation: greatest difference of a part from 1.
 Figures hourglass(const Options& options);
 
 /// A thrown block of sand in nothing. place, speed: worst difference of a particle from free fall in the substeps
@@ -108,6 +108,10 @@ Figures same_bits(const Options& options);
 
 /// A column that collapses: greatest rise of kinetic energy by friction over the column's energy, of all substeps.
 Figures friction_energy(const Options& options);
+
+/// A plate is lifted off sand that fills a box. cells (8) of depth, speed (0.5 m/s), mu (tan 30°), time (0.4 s). most,
+/// rise, sunk: how far the highest, 99 % and 1 % of the grains have come up (sunk: down), cells.
+Figures lifted_plate(const Options& options);
 
 /// All of them by name.
 const std::map<std::string, std::function<Figures(const Options&)>>& all_experiments();

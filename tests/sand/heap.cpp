@@ -62,7 +62,8 @@ Figures heap(const Options& o) {
   const Scene scene = scene_of(o, h);
   Sandbox box(o, scene);
   while (!box.finished()) box.step();
-  const std::vector<double> height = heights(box.grains(), h.voxel, h.round ? 0 : h.width, scene.density);
+  const Grains grains = box.grains();
+  const std::vector<double> height = heights(grains, h.voxel, h.round ? 0 : h.width, scene.density);
   const double top = *std::max_element(height.begin(), height.end());
   Curve curve(o,
               fmt::format("sand_heap_{}_{:.0f}_{:.0f}{}", h.round ? "round" : "flat", h.phi / degree, h.high / h.voxel,
@@ -75,6 +76,9 @@ Figures heap(const Options& o) {
   f.add("curvature", angle_of(height, h.voxel, 0.2 * top, 0.5 * top) - angle_of(height, h.voxel, 0.5 * top, 0.8 * top));
   f.add("height", top / h.voxel);
   f.add("creep", std::sqrt(2 * box.audit().kinetic_energy / box.audit().mass) / h.voxel);
+  const auto moving =
+      std::count_if(grains.v.begin(), grains.v.end(), [&](const Vec3d& v) { return length(v) > 0.1 * h.voxel; });
+  f.add("moving", static_cast<double>(moving) / static_cast<double>(grains.size()));
   f.add("particles", static_cast<double>(box.audit().particles)), f.add("drift", box.audited("volume_drift", 0));
   box.add_cost(f);
   return f;

@@ -30,7 +30,8 @@ Bin bin_of(const Options& o) {
 /// A half of the bin (a quarter of it if the opening is square) beside mirrors.
 Scene scene_of(const Options& o, const Bin& b) {
   Scene scene;
-  const double dx = scene.voxel = b.voxel, floor = -4 * dx, top = b.high + 8 * dx, out = b.wide + 8 * dx;
+  const double dx = scene.voxel = b.voxel, floor = -o.number("throat", 4) * dx, top = b.high + 8 * dx,
+               out = b.wide + 8 * dx;
   const double deep = b.square ? b.wide : b.width, far = b.square ? out : b.width;
   scene.seconds = o.number("time", 30);
   scene.nodes = "  - gravity: earth\n" + smooth_box(o, {0, -24 * dx, 0}, {out, top, far});
@@ -65,7 +66,9 @@ Figures hourglass(const Options& o) {
   const std::string what = o.text("kind", "sand") == "water" ? "water"
                            : o.has("tension")                ? o.text("tension")
                                                              : o.text("model", "projection");
-  Curve curve(o, fmt::format("sand_hourglass_{}_{}_{:.0f}", b.square ? "square" : "flat", what, 2 * b.half / b.voxel),
+  Curve curve(o,
+              fmt::format("sand_hourglass_{}_{}_{:.0f}{}", b.square ? "square" : "flat", what, 2 * b.half / b.voxel,
+                          o.has("throat") ? "_throat" + o.text("throat") : ""),
               "t,fill");
   curve.row({0, 1});
   while (!box.finished() && passed < times.size()) {

@@ -87,10 +87,16 @@ void print(const Figures& figures) {
 }
 
 const std::map<std::string, std::function<Figures(const Options&)>>& all_experiments() {
-  static const std::map<std::string, std::function<Figures(const Options&)>> all{
-      {"column", column},       {"slope", slope},         {"critical_slope", critical_slope},
-      {"block", block},         {"heap", heap},           {"hourglass", hourglass},
-      {"free_fall", free_fall}, {"same_bits", same_bits}, {"friction_energy", friction_energy}};
+  static const std::map<std::string, std::function<Figures(const Options&)>> all{{"column", column},
+                                                                                 {"slope", slope},
+                                                                                 {"critical_slope", critical_slope},
+                                                                                 {"block", block},
+                                                                                 {"heap", heap},
+                                                                                 {"hourglass", hourglass},
+                                                                                 {"free_fall", free_fall},
+                                                                                 {"same_bits", same_bits},
+                                                                                 {"friction_energy", friction_energy},
+                                                                                 {"lifted_plate", lifted_plate}};
   return all;
 }
 

@@ -84,6 +84,8 @@ class Collider : public Object, public Solid {
   double distance(const Vec3d& x, double max) const override;
   Vec3d velocity(const Vec3d& x) const override;
   double friction(const Vec3d& x) const override;
+  /// Whether it has any friction, anywhere or at any time.
+  bool rough() const { return friction_.attribute() || friction_.animated() || friction_.constant() > 0; }
   bool blocks(const Vec3d& a, const Vec3d& b) const override;
   Vec3d way_around(const Vec3d& a, const Vec3d& b) const override;
   /// False for shapes that are thick if they are large: sphere, plane, capsule, torus, cylinder.

@@ -121,20 +121,22 @@ class PressureOperator final : public Operator {
 
   /// What the liquid does at each solid: as `overrides` of the collider or domain say, or else as for the liquid.
   void list_contacts() {
-    const auto contact = [&](const std::string& solid) {
+    contacts_.clear(), pushing_.clear();
+    const auto list = [&](const std::string& solid, bool rough) {
       const PressureSettings& own = all_.of(solid);
-      return &own == &all_.base ? s_.solids : own.solids;
+      const bool said = &own != &all_.base;
+      contacts_.push_back(said ? own.solids : s_.solids);
+      pushing_.push_back(contacts_.back() == SolidContact::separating || (object_.leaves_rough && rough && !said));
     };
-    contacts_.clear();
-    for (const Collider* c : object_.colliders()) contacts_.push_back(contact(c->path()));
-    if (object_.limits()) contacts_.push_back(contact(object_.limits()->path()));
+    for (const Collider* c : object_.colliders()) list(c->path(), c->rough());
+    if (const Limits* limits = object_.limits()) list(limits->path(), limits->friction() > 0);
     object_.sticking = those(SolidContact::no_slip);
     object_.letting_go = those(SolidContact::separating);
     rubbing_ = those(SolidContact::friction);
   }
   /// Whether volume is given back after friction.
   bool restores() const { return object_.holds && !object_.frictions().empty(); }
-  bool bounded() const { return object_.opens || any(SolidContact::separating); }
+  bool bounded() const { return object_.opens || std::find(pushing_.begin(), pushing_.end(), 1) != pushing_.end(); }
   bool any(SolidContact kind) const { return std::find(contacts_.begin(), contacts_.end(), kind) != contacts_.end(); }
   /// Which solids are of a kind; empty if none is.
   std::vector<std::uint8_t> those(SolidContact kind) const {
@@ -279,13 +281,13 @@ class PressureOperator final : public Operator {
         object_.grid().write(grid::pressure));
   }
 
-  /// Where a cell touches a solid that lets go its pressure may not pull.
+  /// Where a cell touches a solid that only pushes its pressure may not pull.
   void bound_by_solids(Exec& exec) {
     const SolidGrid& solids = object_.solids();
-    const auto lets_go = [&](int bucket, int cell) {
+    const auto pushes = [&](int bucket, int cell) {
       if (object_.opens) return true;
       const int nearest = solids.nearest(bucket, cell);
-      return nearest >= 0 && contacts_[static_cast<std::size_t>(nearest)] == SolidContact::separating;
+      return nearest >= 0 && pushing_[static_cast<std::size_t>(nearest)] != 0;
     };
     for_each_bucket(
         exec, "bound pressure", object_.grid().topology(),
@@ -300,7 +302,7 @@ class PressureOperator final : public Operator {
               }
               for (int k = 0; k < bucket_size; ++k)
                 bound(i, j, k) =
-                    (object_.opens || least[k] < 1) && lets_go(bucket.index, cell_offset(i, j, k)) ? 0.0f : no_bound;
+                    (object_.opens || least[k] < 1) && pushes(bucket.index, cell_offset(i, j, k)) ? 0.0f : no_bound;
             }
         },
         read_upper(object_.grid(), grid::open_area), object_.grid().overwrite(least_pressure));
@@ -329,6 +331,7 @@ class PressureOperator final : public Operator {
   Scoped<PressureSettings> all_;
   PressureSettings s_;
   std::vector<SolidContact> contacts_;  // colliders, then the limits
+  std::vector<std::uint8_t> pushing_;   // the same: pressure pushes there and never pulls
   std::vector<std::uint8_t> rubbing_;
   PressureHierarchy hierarchy_;  // from the pressure until volume is restored
   bool balanced_ = false;        // the pressure has acted once in this substep

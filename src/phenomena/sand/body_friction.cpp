@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace aegir::sand {
 namespace {
@@ -13,6 +14,8 @@ using Pass = std::array<double, pass_numbers>;
 /// Steps at most, and how much energy a step may still promise when the search ends, over that of `creep`.
 constexpr int most_passes = 40;
 constexpr double enough = 1e-4;
+/// How often contacts may let go and hold again.
+constexpr int most_partings = 6;
 /// How often friction is found anew under the loads that it leaves: it hardly changes them.
 constexpr int load_turns = 2;
 
@@ -132,6 +135,36 @@ std::vector<Row6> motions_under_loads(Exec& exec, std::span<const Equations> fre
   return motions;
 }
 
+/// The equations of bodies without the rows of solids that let them go, and the motions without friction.
+struct Parted {
+  std::vector<Equations> bodies;
+  std::vector<Row6> motions;
+};
+Parted part(Exec& exec, std::span<const Equations> free, std::vector<std::vector<BodyContact>>& contacts, double pull) {
+  Parted parted{{free.begin(), free.end()}, {}};
+  for (const Equations& body : free) parted.motions.push_back(solve_six(body));
+  for (int turn = 0; turn < most_partings && std::isfinite(pull); ++turn) {
+    bool changed = false;
+    for (std::vector<BodyContact>& list : contacts)
+      for (BodyContact& c : list) {
+        const Row6& motion = parted.motions[static_cast<std::size_t>(c.body)];
+        const double away = dot(c.normal, velocity_at(motion, c.place) - c.solid);
+        const bool now = c.holds ? c.stiff * away <= c.load + pull * c.stiff : away < 0;
+        changed |= std::exchange(c.holds, now) != now;
+      }
+    if (!exec.comm.any(changed)) break;
+    const auto gone = body_sums<equation_numbers>(exec, contacts.size(), free.size(), [&](int b, auto& list) {
+      for (const BodyContact& c : contacts[static_cast<std::size_t>(b)])
+        if (!c.holds) add_row(list.of(c.body).data(), row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
+    });
+    for (std::size_t g = 0; g < free.size(); ++g) {
+      for (std::size_t i = 0; i < equation_numbers; ++i) parted.bodies[g][i] = free[g][i] - gone[g][i];
+      parted.motions[g] = solve_six(parted.bodies[g]);
+    }
+  }
+  return parted;
+}
+
 }  // namespace
 
 void add_over_ranks(Comm& comm, std::span<ExactSum> sums) {
@@ -178,9 +211,8 @@ Row6 solve_six(const Equations& equations) {
 }
 
 std::vector<Row6> rub_bodies(Exec& exec, std::span<const Equations> free,
-                             std::vector<std::vector<BodyContact>>& contacts, double creep) {
-  std::vector<Row6> motions;
-  for (const Equations& body : free) motions.push_back(solve_six(body));
+                             std::vector<std::vector<BodyContact>>& contacts, double creep, double pull) {
+  auto [bodies, motions] = part(exec, free, contacts, pull);
   const auto each = [&](const auto& visit) {
     parallel_for(0, contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
       for (std::size_t n = begin; n < end; ++n)
@@ -190,9 +222,9 @@ std::vector<Row6> rub_bodies(Exec& exec, std::span<const Equations> free,
   for (int turn = 0; turn < load_turns; ++turn) {
     each([&](BodyContact& c, const Row6& motion) {
       const double held = c.stiff * dot(c.normal, c.solid - velocity_at(motion, c.place));
-      c.most = c.rough * std::max(0.0, c.load + held);
+      c.most = c.holds ? c.rough * std::max(0.0, c.load + held) : 0.0;
     });
-    motions = motions_under_loads(exec, free, contacts, creep);
+    motions = motions_under_loads(exec, bodies, contacts, creep);
   }
   each([&](BodyContact& c, const Row6& motion) {
     const Vec3d slip = slip_of(c, motion);

@@ -10,13 +10,16 @@
 // off below `creep` (Huber), so that contacts that hold have a definite impulse, and Newton's method, which starts with
 // all contacts holding, finds the solution in a few steps.
 //
-// Solids hold bodies along their normals too (rows of A, stiff ones): what they give there adds to the load, N_i.
+// Solids hold bodies along their normals too (rows of A, stiff ones): what they give there adds to the load, N_i. Those
+// that go from a body faster than a given speed let it go: their rows are taken out of A, and are put back where the
+// body would then meet them, until the two agree.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,6 +73,7 @@ struct BodyContact {
   double below = 0;     ///< mass between the body's faces and the solid, whose weight is in the load
   double rough = 0;     ///< μ
   double stiff = 0;     ///< weight of the row of A that holds the body along the normal
+  bool holds = true;    ///< false: has let go, as rub_bodies() finds it
   double most = 0;      ///< T, as rub_bodies() finds it
   Vec3d friction = {};  ///< what acts, as far as it is known; rub_bodies() finds it anew
 };
@@ -147,8 +151,10 @@ std::vector<std::array<double, N>> body_sums(Exec& exec, std::size_t buckets, st
 }
 
 /// The motions of bodies. `free` has A and b of each, `contacts` those of each bucket; `creep` is the slip below which
-/// a contact counts as holding. Collective; the same bits on any number of ranks.
+/// a contact counts as holding, `pull` what one may pull by, over its stiffness. Collective; the same bits on any
+/// number of ranks.
 std::vector<Row6> rub_bodies(Exec& exec, std::span<const Equations> free,
-                             std::vector<std::vector<BodyContact>>& contacts, double creep);
+                             std::vector<std::vector<BodyContact>>& contacts, double creep,
+                             double pull = std::numeric_limits<double>::infinity());
 
 }  // namespace aegir::sand

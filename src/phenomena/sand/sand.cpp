@@ -24,14 +24,14 @@ namespace {
 constexpr double degree = std::numbers::pi / 180;
 
 enum class SandModel { projection, zhu };
-enum class Tension { held, none };
+enum class Tension { inside, held, none };
 
 struct SandSettings {
   Parameter<double> friction_angle = 30 * degree;
   Parameter<double> cohesion = 0.0;
   double settling = 0.02;
   SandModel model = SandModel::projection;
-  Tension tension = Tension::held;
+  Tension tension = Tension::inside;
   int sweeps = 8;
 };
 
@@ -46,6 +46,7 @@ class SandOperator final : public Operator {
     object.own_friction = true;
     object.appearance = Appearance::matte;
     object.opens = s_.tension == Tension::none;
+    object.leaves_rough = s_.tension == Tension::inside;
     for (const Parameter<double>* p : {&s_.friction_angle, &s_.cohesion})
       object.holds |= p->attribute() || p->animated() || p->constant() > 0;
     DiscreteVolume& g = object.grid();
@@ -160,6 +161,7 @@ class SandOperator final : public Operator {
                                            &grid::surface_distance, &sand::stress, &sand::shear},
                                           {.dt = h, .density = 1, .weight = gained, .along_grid = true})};
     contacts.creep = 1e-5 * weight;
+    if (s_.tension != Tension::held) contacts.pull = 0.1 * weight;
     contacts.across = sand::find_contacts(c.exec, g, object_.solids(), in, gained);
     object_.forgets_air =
         strong_ || contacts.across.any ||
@@ -253,10 +255,14 @@ class Sand final : public Behavior {
         .doc("How friction is found.");
     s.field("tension", &Settings::tension)
         .choices(
-            {{"held", Tension::held, "Sand keeps its volume, as liquids do."},
+            {{"inside", Tension::inside,
+              "Sand keeps its volume, and leaves solids that have `friction`: they push and never pull. Walls without "
+              "any are planes of symmetry, and hold it."},
+             {"held", Tension::held, "Sand keeps its volume, at solids too, as liquids do."},
              {"none", Tension::none, "Pressure only pushes: sand opens, and leaves solids; for streams in the air."}})
         .doc(
-            "What happens where sand is drawn apart. In neither case does tension give strength: friction counts "
+            "What happens where sand is drawn apart, or off a solid. In no case does tension give strength: friction "
+            "counts "
             "pressure from zero up.");
     s.field("sweeps", &Settings::sweeps)
         .min(1)
