@@ -1,6 +1,7 @@
 #include "phenomena/sand/body_friction.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -135,23 +136,31 @@ std::vector<Row6> motions_under_loads(Exec& exec, std::span<const Equations> fre
   return motions;
 }
 
+void for_contacts(std::vector<std::vector<BodyContact>>& contacts, const auto& visit) {
+  parallel_for(0, contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t n = begin; n < end; ++n)
+      for (BodyContact& c : contacts[n]) visit(c);
+  });
+}
+
 /// The equations of bodies without the rows of solids that let them go, and the motions without friction.
 struct Parted {
   std::vector<Equations> bodies;
   std::vector<Row6> motions;
 };
-Parted part(Exec& exec, std::span<const Equations> free, std::vector<std::vector<BodyContact>>& contacts, double pull) {
+Parted part(Exec& exec, std::span<const Equations> free, std::vector<std::vector<BodyContact>>& contacts,
+            double recede) {
   Parted parted{{free.begin(), free.end()}, {}};
   for (const Equations& body : free) parted.motions.push_back(solve_six(body));
-  for (int turn = 0; turn < most_partings && std::isfinite(pull); ++turn) {
-    bool changed = false;
-    for (std::vector<BodyContact>& list : contacts)
-      for (BodyContact& c : list) {
-        const Row6& motion = parted.motions[static_cast<std::size_t>(c.body)];
-        const double away = dot(c.normal, velocity_at(motion, c.place) - c.solid);
-        const bool now = c.holds ? c.stiff * away <= c.load + pull * c.stiff : away < 0;
-        changed |= std::exchange(c.holds, now) != now;
-      }
+  for (int turn = 0; turn < most_partings && std::isfinite(recede); ++turn) {
+    std::atomic<bool> changed{false};
+    for_contacts(contacts, [&](BodyContact& c) {
+      const Row6& motion = parted.motions[static_cast<std::size_t>(c.body)];
+      const double away = dot(c.normal, velocity_at(motion, c.place) - c.solid);
+      const bool recedes = dot(c.normal, c.solid) < -recede;
+      const bool now = c.holds ? !(recedes && c.stiff * away > c.load) : away < 0;
+      if (std::exchange(c.holds, now) != now) changed = true;
+    });
     if (!exec.comm.any(changed)) break;
     const auto gone = body_sums<equation_numbers>(exec, contacts.size(), free.size(), [&](int b, auto& list) {
       for (const BodyContact& c : contacts[static_cast<std::size_t>(b)])
@@ -211,23 +220,19 @@ Row6 solve_six(const Equations& equations) {
 }
 
 std::vector<Row6> rub_bodies(Exec& exec, std::span<const Equations> free,
-                             std::vector<std::vector<BodyContact>>& contacts, double creep, double pull) {
-  auto [bodies, motions] = part(exec, free, contacts, pull);
-  const auto each = [&](const auto& visit) {
-    parallel_for(0, contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t n = begin; n < end; ++n)
-        for (BodyContact& c : contacts[n]) visit(c, motions[static_cast<std::size_t>(c.body)]);
-    });
-  };
+                             std::vector<std::vector<BodyContact>>& contacts, double creep, double recede) {
+  Parted parted = part(exec, free, contacts, recede);
+  std::vector<Row6>& motions = parted.motions;
   for (int turn = 0; turn < load_turns; ++turn) {
-    each([&](BodyContact& c, const Row6& motion) {
+    for_contacts(contacts, [&](BodyContact& c) {
+      const Row6& motion = motions[static_cast<std::size_t>(c.body)];
       const double held = c.stiff * dot(c.normal, c.solid - velocity_at(motion, c.place));
       c.most = c.holds ? c.rough * std::max(0.0, c.load + held) : 0.0;
     });
-    motions = motions_under_loads(exec, bodies, contacts, creep);
+    motions = motions_under_loads(exec, parted.bodies, contacts, creep);
   }
-  each([&](BodyContact& c, const Row6& motion) {
-    const Vec3d slip = slip_of(c, motion);
+  for_contacts(contacts, [&](BodyContact& c) {
+    const Vec3d slip = slip_of(c, motions[static_cast<std::size_t>(c.body)]);
     c.friction = slip * (-c.most / std::max(length(slip), creep));
   });
   return motions;

@@ -10,9 +10,10 @@
 // off below `creep` (Huber), so that contacts that hold have a definite impulse, and Newton's method, which starts with
 // all contacts holding, finds the solution in a few steps.
 //
-// Solids hold bodies along their normals too (rows of A, stiff ones): what they give there adds to the load, N_i. Those
-// that go from a body faster than a given speed let it go: their rows are taken out of A, and are put back where the
-// body would then meet them, until the two agree.
+// Solids hold bodies along their normals too (rows of A, stiff ones): what they give there adds to the load, N_i.
+// Solids that move off let go where they would pull: their rows are taken out of A, and put back where the body would
+// then meet them, until the two agree. Solids at rest hold always: what rests trembles, and would be lifted by the half
+// of it that leads away.
 #pragma once
 
 #include <algorithm>
@@ -151,10 +152,10 @@ std::vector<std::array<double, N>> body_sums(Exec& exec, std::size_t buckets, st
 }
 
 /// The motions of bodies. `free` has A and b of each, `contacts` those of each bucket; `creep` is the slip below which
-/// a contact counts as holding, `pull` what one may pull by, over its stiffness. Collective; the same bits on any
+/// a contact counts as holding, `recede` the speed above which a solid moves off. Collective; the same bits on any
 /// number of ranks.
 std::vector<Row6> rub_bodies(Exec& exec, std::span<const Equations> free,
                              std::vector<std::vector<BodyContact>>& contacts, double creep,
-                             double pull = std::numeric_limits<double>::infinity());
+                             double recede = std::numeric_limits<double>::infinity());
 
 }  // namespace aegir::sand

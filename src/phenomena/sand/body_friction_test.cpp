@@ -31,7 +31,7 @@ struct Plate {
                                                                    .stiff = stiff});
   }
   /// Motion under friction of what would move as `free` without it.
-  Row6 rub(const Row6& free, double pull = std::numeric_limits<double>::infinity()) {
+  Row6 rub(const Row6& free, double recede = std::numeric_limits<double>::infinity()) {
     Equations body{};
     for (std::size_t i = 0; i < 6; ++i) {
       const double size = i < 3 ? mass : inertia;
@@ -40,7 +40,7 @@ struct Plate {
     for (const auto& list : contacts)
       for (const BodyContact& c : list)
         add_row(body.data(), row_of(c.normal, c.place), c.stiff, dot(c.normal, c.solid));
-    return rub_bodies(exec, std::vector{body}, contacts, creep, pull).front();
+    return rub_bodies(exec, std::vector{body}, contacts, creep, recede).front();
   }
   Vec3d friction() const {
     Vec3d sum;
@@ -103,7 +103,7 @@ TEST(BodyFriction, WhatHoldsTheBodyUpAddsToItsLoad) {
   EXPECT_NEAR(motion[0], 1 - mu * weight / mass, 1e-5);
 }
 
-TEST(BodyFriction, ASolidDoesNotPull) {
+TEST(BodyFriction, ASolidThatMovesOffDoesNotPull) {
   Plate plate(weight, 1e4 * mass);  // on a floor, and under a lid that rises
   for (std::size_t n = 0; n < 4; ++n)
     for (const BodyContact& c : std::vector(plate.contacts[n])) {
@@ -111,12 +111,12 @@ TEST(BodyFriction, ASolidDoesNotPull) {
       lid.normal = {0, -1, 0}, lid.solid = {0, 0.5, 0};
       plate.contacts[n].push_back(lid);
     }
-  EXPECT_LT(length(velocity_at(plate.rub({0.1, -0.03, 0, 0, 0, 0}, 3e-7), {})), 2e-5);
+  EXPECT_LT(length(velocity_at(plate.rub({0.1, -0.03, 0, 0, 0, 0}, 3e-3), {})), 2e-5);
   for (const auto& list : plate.contacts)
     for (const BodyContact& c : list) EXPECT_EQ(c.holds, c.normal.y > 0);
   // A floor that falls away lets it fall.
   Plate falling(0, 1e4 * mass, {0, -1, 0});
-  EXPECT_NEAR(falling.rub({0, -0.03, 0, 0, 0, 0}, 3e-7)[1], -0.03, 1e-9);
+  EXPECT_NEAR(falling.rub({0, -0.03, 0, 0, 0, 0}, 3e-3)[1], -0.03, 1e-9);
   // Solids that may pull hold it both: the mean.
   EXPECT_NEAR(plate.rub({0, -0.03, 0, 0, 0, 0})[1], 0.25, 1e-3);
 }

@@ -65,8 +65,8 @@ struct Contacts {
   std::vector<std::vector<WallContact>> faces;
   CellContacts across = {};  ///< with solids across the grid
   double creep = 1e-6;       ///< what slips less than this counts as held, m/s
-  /// Solids let bodies go that they would pull by more than this at a full face, over the mass of a cell, m/s.
-  double pull = std::numeric_limits<double>::infinity();
+  /// Solids that move away from bodies faster than this do not pull them along, m/s.
+  double recede = std::numeric_limits<double>::infinity();
 };
 
 /// How stress is sought.

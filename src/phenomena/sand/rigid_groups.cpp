@@ -355,7 +355,7 @@ RigidReport make_rigid(Exec& exec, DiscreteVolume& volume, const FrictionInputs&
   const std::vector<Sums> before = sum_groups(exec, volume, in, where, rests, touched, cell_mass);
   std::vector<Equations> bodies;
   for (const Sums& s : before) bodies.push_back(equations(s, scale_of(s)));
-  const std::vector<Row6> motion = rub_bodies(exec, bodies, touched, contacts.creep, contacts.pull / hold);
+  const std::vector<Row6> motion = rub_bodies(exec, bodies, touched, contacts.creep, contacts.recede);
   const std::vector<Sums> after = move_groups(exec, volume, in, where, motion, cell_mass);
   const double h = volume.topology().spacing();
   for (std::size_t g = 0; g < count; ++g) {

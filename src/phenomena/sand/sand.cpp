@@ -161,7 +161,7 @@ class SandOperator final : public Operator {
                                            &grid::surface_distance, &sand::stress, &sand::shear},
                                           {.dt = h, .density = 1, .weight = gained, .along_grid = true})};
     contacts.creep = 1e-5 * weight;
-    if (s_.tension != Tension::held) contacts.pull = 0.1 * weight;
+    if (s_.tension != Tension::held) contacts.recede = 0.1 * weight;
     contacts.across = sand::find_contacts(c.exec, g, object_.solids(), in, gained);
     object_.forgets_air =
         strong_ || contacts.across.any ||
