@@ -137,7 +137,7 @@ def hourglass(folder):
     for name, title, colour in (("projection", "sand", ORANGE), ("none", "sand, tension: none", "#d0a11b"),
                                 ("held", "sand, tension: held", "#7a5195"),
                                 ("zhu", "sand, model: zhu", GREEN), ("water", "water", BLUE)):
-        paths = sorted(pathlib.Path(folder).glob(f"sand_hourglass_flat_{name}_*.csv"))
+        paths = sorted(p for p in pathlib.Path(folder).glob(f"sand_hourglass_flat_{name}_*.csv") if "throat" not in p.stem)
         if paths:
             curves.append((title, colour, read_curve(paths[0])))
     if not curves:

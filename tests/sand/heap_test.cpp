@@ -8,6 +8,7 @@ double angle(double phi, const Setting& s) {
   const Options o = Options{{"height", "20"}, {"spout", "3"}, {"voxel", "0.01"}, {"speed", "0.3"}, {"rest", "2"}};
   const Figures f = measured(heap, at(o.with("phi", phi), s, {"height", "spout", "voxel"}));
   EXPECT_NEAR(f["error"], 0, 5) << f.line();
+  EXPECT_LT(f["moving"], 0.03) << "it does not come to rest: " << f.line();
   EXPECT_NEAR(f["drift"], 0, 0.05) << "its volume changes: " << f.line();
   return f["angle"];
 }
