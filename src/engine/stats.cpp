@@ -68,19 +68,19 @@ std::string ranks_text(const RankReport& r) {
       joined(r.waiting, number), number(r.seconds), r.recuts);
 }
 
-/// Bytes of the leading lines that tell of substeps up to a moment.
-std::uint64_t kept_bytes(const std::string& path, const RunMoment& keep) {
+/// The leading lines that tell of substeps up to a moment.
+std::string kept_lines(const std::string& path, const RunMoment& keep) {
   std::ifstream stream(path, std::ios::binary);
-  std::uint64_t bytes = 0;
+  std::string kept;
   for (std::string line; std::getline(stream, line);) {
     if (stream.eof()) break;  // no line end: torn
     const auto place = stats_place(line);
     if (!place) break;
     const bool done = place->frame <= keep.frame || (place->frame == keep.frame + 1 && place->substep < keep.substep);
     if (!done) break;
-    bytes += line.size() + 1;
+    kept += line + '\n';
   }
-  return bytes;
+  return kept;
 }
 
 }  // namespace
@@ -117,12 +117,11 @@ StatsFile::~StatsFile() {
 }
 
 Result<StatsFile> StatsFile::open(const std::string& path, const std::optional<RunMoment>& keep) {
-  const std::uint64_t size = keep ? kept_bytes(path, *keep) : 0;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  const std::string kept = keep ? kept_lines(path, *keep) : std::string();
+  if (Status written = write_text_atomically(path, kept); !written) return written.error();
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return system_error("cannot write", path, errno);
-  StatsFile file(path, descriptor, size);
-  if (::ftruncate(descriptor, static_cast<off_t>(size)) != 0) return system_error("cannot cut back", path, errno);
-  return file;
+  return StatsFile(path, descriptor, kept.size());
 }
 
 Status StatsFile::append(const StepReport& report) {

@@ -27,7 +27,8 @@ std::optional<StatsPlace> stats_place(const std::string& line);
 
 class StatsFile {
  public:
-  /// Opens for appending and keeps the lines up to `keep`; without it nothing is kept.
+  /// Begins a new file with the lines of the old one up to `keep`; without it nothing is kept. Whoever still has the
+  /// old one open (a run that slept while another took its directory over) writes into that, not between our lines.
   static Result<StatsFile> open(const std::string& path, const std::optional<RunMoment>& keep);
   StatsFile(StatsFile&& other) noexcept;
   StatsFile& operator=(StatsFile&&) = delete;

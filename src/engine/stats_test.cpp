@@ -69,5 +69,20 @@ TEST(Stats, TornLastLineIsDropped) {
   EXPECT_EQ(test::read_text(path), stats_line(report(1, 0)));
 }
 
+// A run that slept while another took over its directory may wake up and write before it notices.
+TEST(Stats, ASleeperWritesNothingIntoTheFileOfItsSuccessor) {
+  test::TestFolder folder;
+  const std::string path = folder / "stats.jsonl";
+  auto sleeper = StatsFile::open(path, {});
+  ASSERT_TRUE(sleeper);
+  for (int n = 0; n < 3; ++n) ASSERT_TRUE(sleeper->append(report(1, n)));
+  auto successor = StatsFile::open(path, RunMoment{0, 1});
+  ASSERT_TRUE(successor);
+  ASSERT_TRUE(successor->append(report(1, 1)));
+  ASSERT_TRUE(sleeper->append(report(1, 3)));
+  ASSERT_TRUE(successor->append(report(1, 2)));
+  EXPECT_EQ(test::read_text(path), stats_line(report(1, 0)) + stats_line(report(1, 1)) + stats_line(report(1, 2)));
+}
+
 }  // namespace
 }  // namespace aegir
