@@ -170,7 +170,7 @@ class PressureOperator final : public Operator {
     DiscreteVolume& grid = object_.grid();
     divergence_of(c.exec, grid, channels);
     if (!object_.inflows().empty()) object_.inflows().add_divergence(c.exec, grid, grid::divergence);
-    hierarchy_.clear();
+    hierarchy_.clear(), bounded_hierarchy_.clear();
     if (!restores()) spread(c);
     if (!balanced_) follow_dt(c);
     SolveReport report;
@@ -178,7 +178,8 @@ class PressureOperator final : public Operator {
       bound_by_solids(c.exec);
       report = solve_lcp(
           c.exec, grid, system, least_pressure,
-          {.tolerance = std::max(s_.tolerance, 1e-4), .warm_start = object_.opens, .memory = &object_.memory()});
+          {.tolerance = std::max(s_.tolerance, 1e-4), .warm_start = object_.opens, .memory = &object_.memory()},
+          restores() ? &bounded_hierarchy_ : nullptr);
     } else {
       report = solve(c.exec, restores() ? &hierarchy_ : nullptr);
     }
@@ -206,7 +207,7 @@ class PressureOperator final : public Operator {
       status = note(c, solve_rest(c.exec, spreading_tolerance), " crowds");
     }
     object_.spreads = s_.density_correction;
-    hierarchy_.clear();
+    hierarchy_.clear(), bounded_hierarchy_.clear();
     return status;
   }
 
@@ -233,7 +234,7 @@ class PressureOperator final : public Operator {
     rest.pressure = grid::restoring_pressure;
     if (bounded())
       return solve_lcp(exec, object_.grid(), rest, least_pressure,
-                       {.tolerance = tolerance, .warm_start = false, .memory = &object_.memory()});
+                       {.tolerance = tolerance, .warm_start = false, .memory = &object_.memory()}, &bounded_hierarchy_);
     return solve_pressure(
         exec, object_.grid(), rest,
         {.tolerance = tolerance, .max_iterations = s_.max_iterations, .warm_start = false, .memory = &object_.memory()},
@@ -333,8 +334,9 @@ class PressureOperator final : public Operator {
   std::vector<SolidContact> contacts_;  // colliders, then the limits
   std::vector<std::uint8_t> pushing_;   // the same: pressure pushes there and never pulls
   std::vector<std::uint8_t> rubbing_;
-  PressureHierarchy hierarchy_;  // from the pressure until volume is restored
-  bool balanced_ = false;        // the pressure has acted once in this substep
+  PressureHierarchy hierarchy_;     // from the pressure until volume is restored
+  LcpHierarchy bounded_hierarchy_;  // the same where pressure is bounded
+  bool balanced_ = false;           // the pressure has acted once in this substep
 };
 
 class Pressure final : public Behavior {

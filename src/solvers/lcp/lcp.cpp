@@ -121,17 +121,32 @@ class Cascade {
   const LcpSettings& settings_;
 };
 
+}  // namespace
+
+LcpHierarchy::LcpHierarchy() = default;
+LcpHierarchy::~LcpHierarchy() = default;
+void LcpHierarchy::clear() { outline_.reset(), full_.reset(); }
+
 /// One LCP from beginning to end.
 class LcpSolve {
  public:
-  LcpSolve(Exec& exec, DiscreteVolume& volume, const PressureOutline& outline, const PressureTiles& tiles,
+  LcpSolve(Exec& exec, DiscreteVolume& volume, LcpHierarchy& hierarchy, const PressureTiles& tiles,
            const BoundedVectors& vectors, const LcpSettings& settings)
       : exec_(exec),
         topology_(volume.shared_topology()),
-        outline_(outline),
+        hierarchy_(hierarchy),
+        outline_(*hierarchy.outline_),
         tiles_(tiles),
         vectors_(vectors),
         settings_(settings) {}
+
+  /// One look over the channels, where none was taken before.
+  static const PressureOutline& look(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
+                                     LcpHierarchy& hierarchy) {
+    if (!hierarchy.outline_)
+      hierarchy.outline_ = std::make_unique<PressureOutline>(aegir::outline(exec, volume, channels));
+    return *hierarchy.outline_;
+  }
 
   /// `distance` is that of the liquid's surface, `bounded` are the buckets with bounds.
   void run(SolveReport& report, const float* distance, const std::vector<std::uint8_t>& bounded) {
@@ -154,6 +169,7 @@ class LcpSolve {
 
   Exec& exec_;
   std::shared_ptr<const Topology> topology_;
+  LcpHierarchy& hierarchy_;
   const PressureOutline& outline_;
   const PressureTiles& tiles_;
   const BoundedVectors& vectors_;
@@ -175,6 +191,8 @@ bool LcpSolve::clear_start(const float* distance) {
   return exec_.comm.any(any);
 }
 
+namespace {
+
 /// Cells of a bucket that are at their bound and pressed against it, if all links are 1.
 void hold_pressed(const PaddedTile<double, 1>& x, const float* bound, const float* rhs, std::uint8_t* rows) {
   for (int i = 0; i < bucket_size; ++i)
@@ -191,6 +209,8 @@ void hold_pressed(const PaddedTile<double, 1>& x, const float* bound, const floa
       rows[8 * i + j] = static_cast<std::uint8_t>(bits);
     }
 }
+
+}  // namespace
 
 /// The cells that are probably held, before there are operators to ask.
 void LcpSolve::hold_start(HeldSet& held) const {
@@ -244,8 +264,11 @@ bool LcpSolve::from_start(SolveReport& report) {
 void LcpSolve::whole(SolveReport& report, bool started, const std::vector<std::uint8_t>& bounded) {
   Stopwatch watch;
   const auto load_tile = [&](int b, NetworkTile& tile) { load(b, tile); };
-  NetworkSolver full(exec_, topology_, outline_.shapes, outline_.unknowns, load_tile,
-                     {.memory = settings_.memory, .base_only = true});
+  if (!hierarchy_.full_)
+    hierarchy_.full_ =
+        std::make_unique<NetworkSolver>(exec_, topology_, outline_.shapes, outline_.unknowns, load_tile,
+                                        Multigrid::Settings{.memory = settings_.memory, .base_only = true});
+  NetworkSolver& full = *hierarchy_.full_;
   report.pools = full.pools().count(), report.closed_pools = full.pools().closed();
   report.setup_seconds += watch.seconds();
   // Closed pools that nothing bounds are fixed up to a constant, as without bounds.
@@ -285,13 +308,13 @@ bool LcpSolve::cycle_from(const NetworkSolver& full, TileLoader load_tile, Solve
   return done(report);
 }
 
-}  // namespace
-
 SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
-                      const CellChannel<float>& lower, const LcpSettings& settings) {
+                      const CellChannel<float>& lower, const LcpSettings& settings, LcpHierarchy* kept) {
   Stopwatch watch;
   SolveReport report;
-  const PressureOutline outline = aegir::outline(exec, volume, channels);
+  LcpHierarchy own;
+  LcpHierarchy& hierarchy = kept ? *kept : own;
+  const PressureOutline& outline = LcpSolve::look(exec, volume, channels, hierarchy);
   report.unknowns = outline.unknowns;
   volume.read(lower).prepare(exec), volume.read(channels.rhs).prepare(exec),
       volume.write(channels.pressure).prepare(exec);
@@ -310,10 +333,12 @@ SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels
   report.setup_seconds = watch.seconds();
   const BoundedVectors vectors{volume.store(channels.rhs.name).plane<float>(0), bound,
                                volume.store(channels.pressure.name).plane<double>(0)};
-  LcpSolve(exec, volume, outline, tiles, vectors, settings)
+  LcpSolve(exec, volume, hierarchy, tiles, vectors, settings)
       .run(report, volume.store(channels.distance.name).plane<float>(0), seen.bounded);
   volume.store(channels.pressure.name).valid_ghosts = 0;
   report.converged = report.residual <= settings.tolerance;
+  if (kept && !std::isfinite(report.residual))  // what was looked at may have been another right-hand side
+    report.trouble = aegir::outline(exec, volume, channels).trouble;
   if (report.converged)
     report.trouble.clear();
   else if (report.trouble.empty())

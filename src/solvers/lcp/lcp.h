@@ -32,9 +32,25 @@ struct LcpSettings {
   BufferPool* memory = nullptr;  ///< outlives the solve, for the next one: saves clearing fresh pages
 };
 
+struct PressureOutline;
+
+/// What a solve has built from areas and distances, for other right-hand sides and bounds while those stay as they are.
+/// The first solve fills it.
+class LcpHierarchy {
+ public:
+  LcpHierarchy();
+  ~LcpHierarchy();
+  void clear();
+
+ private:
+  friend class LcpSolve;
+  std::unique_ptr<PressureOutline> outline_;
+  std::unique_ptr<NetworkSolver> full_;  // without bounds; none where the first solve did without
+};
+
 /// Solves with the bound `lower` per cell; anything below -1e30 means none. The report's residual is the
 /// complementarity residual, its iterations those of all rounds on the finest level. Collective.
 SolveReport solve_lcp(Exec& exec, DiscreteVolume& volume, const PressureChannels& channels,
-                      const CellChannel<float>& lower, const LcpSettings& settings = {});
+                      const CellChannel<float>& lower, const LcpSettings& settings = {}, LcpHierarchy* kept = nullptr);
 
 }  // namespace aegir

@@ -52,7 +52,9 @@ class Tank {
         volume_->write(area), volume_->write(distance), volume_->write(rhs), volume_->write(lower));
   }
 
-  SolveReport solve(const LcpSettings& settings) { return solve_lcp(exec_, *volume_, channels, lower, settings); }
+  SolveReport solve(const LcpSettings& settings, LcpHierarchy* kept = nullptr) {
+    return solve_lcp(exec_, *volume_, channels, lower, settings, kept);
+  }
   SolveReport solve_linear(double tolerance) {
     return solve_pressure(exec_, *volume_, channels, {.tolerance = tolerance});
   }
@@ -279,6 +281,33 @@ TEST(Lcp, BadInputIsReported) {
   const SolveReport report = tank.solve({});
   EXPECT_FALSE(report.converged);
   EXPECT_NE(report.trouble.find("'rhs' of cell"), std::string::npos) << report.trouble;
+  // Also where the second right-hand side is the one that is wrong.
+  Tank kept(16, 12);
+  LcpHierarchy hierarchy;
+  EXPECT_TRUE(kept.solve({}, &hierarchy).converged);
+  kept.plane<float>("rhs")[100] = std::numeric_limits<float>::quiet_NaN();
+  const SolveReport later = kept.solve({}, &hierarchy);
+  EXPECT_FALSE(later.converged);
+  EXPECT_NE(later.trouble.find("'rhs' of cell"), std::string::npos) << later.trouble;
+}
+
+// What a solve has built serves others with other right-hand sides and bounds: the bits are those of a solve alone.
+TEST(Lcp, KeptHierarchyGivesTheSameBits) {
+  Tank alone(32, 24), kept(32, 24);
+  LcpHierarchy hierarchy;
+  for (int solve = 0; solve < 3; ++solve) {
+    for (Tank* tank : {&alone, &kept})
+      for (std::size_t i = 0; i < tank->size(); ++i) {
+        tank->plane<float>("rhs")[i] *= solve == 1 ? -0.5f : 1.5f;
+        float& bound = tank->plane<float>("lower")[i];
+        if (bound > -1e30f) bound -= 0.1f * static_cast<float>(solve);
+      }
+    const SolveReport a = alone.solve({.tolerance = 1e-5}), b = kept.solve({.tolerance = 1e-5}, &hierarchy);
+    EXPECT_TRUE(a.converged && b.converged) << a.trouble << b.trouble;
+    EXPECT_EQ(a.unknowns, b.unknowns);
+    EXPECT_EQ(a.pools, b.pools);
+    EXPECT_EQ(std::memcmp(alone.plane<double>("pressure"), kept.plane<double>("pressure"), alone.size() * 8), 0);
+  }
 }
 
 }  // namespace
