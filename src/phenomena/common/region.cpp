@@ -98,18 +98,44 @@ class Lattice {
   const Vec3d& origin() const { return origin_; }
 
   void fill(const Vec3i& bucket, std::vector<Vec3d>& out) const {
-    const Vec3d low = origin_ + Vec3d(bucket) * bucket_width();
-    const double half_diagonal = bucket_width() * 0.8661;
-    const double at_center = region_.distance(low + Vec3d(0.5 * bucket_width()), half_diagonal + 2 * step_);
-    if (at_center > half_diagonal + (s_.stagger >= 0 ? step_ : 0.0)) return;
-    const bool deep = at_center < -half_diagonal - 2 * step_;
+    std::vector<Where> where(static_cast<std::size_t>(side_ * side_ * side_));
+    if (!look(origin_ + Vec3d(bucket) * bucket_width(), {}, side_, where)) return;
+    std::size_t n = 0;
     for (int i = 0; i < side_; ++i)
       for (int j = 0; j < side_; ++j)
-        for (int k = 0; k < side_; ++k)
-          if (const auto x = place(bucket * side_ + Vec3i{i, j, k}, deep); x && keep_(*x)) out.push_back(*x);
+        for (int k = 0; k < side_; ++k, ++n) {
+          if (where[n] == Where::outside) continue;
+          if (const auto x = place(bucket * side_ + Vec3i{i, j, k}, where[n] == Where::deep); x && keep_(*x))
+            out.push_back(*x);
+        }
   }
 
  private:
+  enum class Where : std::uint8_t { outside, near, deep };
+
+  /// Where the points of a cube of `size` points at `first` are, as far as the distance at the middle of the cube, and
+  /// of its eighths, tells: distances of meshes are dear. `low` is the bucket's corner. False when all are outside.
+  bool look(const Vec3d& low, const Vec3i& first, int size, std::vector<Where>& where) const {
+    const double half_diagonal = size * step_ * 0.8661, margin = half_diagonal + 2 * step_;
+    const double at_center = region_.distance(low + (Vec3d(first) + Vec3d(0.5 * size)) * step_, margin);
+    if (at_center > half_diagonal + (s_.stagger >= 0 ? step_ : 0.0)) return false;  // they are outside to begin with
+    const bool deep = at_center <= -margin;
+    if (!deep && size > 2 && size % 2 == 0) {
+      bool any = false;
+      for (int eighth = 0; eighth < 8; ++eighth) {
+        const Vec3i shift = Vec3i{eighth >> 2, eighth >> 1 & 1, eighth & 1} * (size / 2);
+        any |= look(low, first + shift, size / 2, where);
+      }
+      return any;
+    }
+    for (int i = 0; i < size; ++i)
+      for (int j = 0; j < size; ++j) {
+        const int row = ((first.x + i) * side_ + first.y + j) * side_ + first.z;
+        std::fill_n(where.begin() + row, size, deep ? Where::deep : Where::near);
+      }
+    return true;
+  }
+
   Random draw_at(const Vec3i& index, std::uint64_t what) const {
     const auto bits = [](std::int32_t v) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(v)); };
     return {static_cast<std::uint64_t>(s_.seed), mix(bits(index.x) | bits(index.y) << 32) ^ bits(index.z), what,
