@@ -113,6 +113,15 @@ Figures friction_energy(const Options& options);
 /// rise, sunk: how far the highest, 99 % and 1 % of the grains have come up (sunk: down), cells.
 Figures lifted_plate(const Options& options);
 
+/// A leaning board is pushed through a bed of sand, just above the floor. cells (8) of depth, speed (0.4 m/s), mu (0.3)
+/// and thick (2 cells) of the board, time (0.4 s). fastest: the greatest speed of a grain over that of the board.
+Figures pushed_board(const Options& options);
+
+/// Single grains, ten cells apart, lie on a plane tilted by theta (0) degrees. mu (0.8), time (1 s). gradient: the
+/// greatest change of a grain's velocity over a cell, by the gradient that it carries, over what gravity gives in a
+/// substep; moved: the farthest that one has moved, cells, after the first tenth of the time.
+Figures lone_grains(const Options& options);
+
 /// All of them by name.
 const std::map<std::string, std::function<Figures(const Options&)>>& all_experiments();
 

@@ -96,7 +96,9 @@ const std::map<std::string, std::function<Figures(const Options&)>>& all_experim
                                                                                  {"free_fall", free_fall},
                                                                                  {"same_bits", same_bits},
                                                                                  {"friction_energy", friction_energy},
-                                                                                 {"lifted_plate", lifted_plate}};
+                                                                                 {"lifted_plate", lifted_plate},
+                                                                                 {"pushed_board", pushed_board},
+                                                                                 {"lone_grains", lone_grains}};
   return all;
 }
 

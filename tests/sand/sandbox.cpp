@@ -108,6 +108,17 @@ Grains Sandbox::grains() {
   return grains;
 }
 
+double Sandbox::greatest_gradient() {
+  ParticleSystem& s = *simulation_->find("grains")->particles();
+  double greatest = 0;
+  for (const char* row : {"affine_x", "affine_y", "affine_z"}) {
+    const auto c = s.read(ParticleChannel<Vec3f>{row, unit::per_second});
+    for (int b = 0; b < s.topology().local_count(); ++b)
+      for (std::size_t i = 0; i < s.count(b); ++i) greatest = std::max(greatest, length(Vec3d(c(b)[i])));
+  }
+  return greatest * s.spacing();
+}
+
 std::string tilted_gravity(double theta) {
   return fmt::format("  - gravity: earth\n    acceleration: [{}, {}, 0]\n", g * std::sin(theta), -g * std::cos(theta));
 }

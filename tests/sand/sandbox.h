@@ -51,6 +51,8 @@ class Sandbox {
   double audited(const char* name, double otherwise) const;
   const StepReport& report() const { return last_; }
   Grains grains();
+  /// The greatest change of a grain's velocity over a cell, by the gradient that it carries, m/s.
+  double greatest_gradient();
   /// Wall time since the start, s.
   double seconds() const;
   /// Adds steps and wall seconds.

@@ -1,5 +1,8 @@
 // Grid to particles. FLIP with one ratio r samples the difference u - r u_previous once and adds r v; with a ratio per
 // particle it samples both.
+#include <algorithm>
+#include <cmath>
+
 #include "base/simd.h"
 #include "numerics/transfer/cell_runs.h"
 #include "numerics/transfer/interpolate.h"
@@ -238,6 +241,34 @@ void to_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
         },
         position, velocity, grid(channels.grid_velocity), grid(settings.previous));
   }
+}
+
+void limit_loose_gradients(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+                           const CellChannel<float>& distance, const TransferChannels& channels, float most) {
+  const auto scale = static_cast<float>(volume.topology().spacing()) / most;
+  for_each_bucket(
+      exec, "limit loose gradients", volume.topology(),
+      [scale](const Bucket&, const auto& d, const auto& position, const auto& velocity, const auto& cx, const auto& cy,
+              const auto& cz) {
+        if (std::all_of(d.values, d.values + bucket_cells, [](float v) { return v < 0; })) return;
+        for (std::size_t p = 0; p < position.size(); ++p) {
+          const int cell = cell_offset(static_cast<int>(position.plane[0][p]), static_cast<int>(position.plane[1][p]),
+                                       static_cast<int>(position.plane[2][p]));
+          if (d[cell] < 0) continue;
+          float speed = 0, change = 0;  // squared
+          for (std::size_t b = 0; b < 3; ++b) {
+            speed += velocity.plane[b][p] * velocity.plane[b][p];
+            change +=
+                cx.plane[b][p] * cx.plane[b][p] + cy.plane[b][p] * cy.plane[b][p] + cz.plane[b][p] * cz.plane[b][p];
+          }
+          change *= scale * scale;
+          if (!(change > speed)) continue;
+          const float share = std::sqrt(speed / change);
+          for (std::size_t b = 0; b < 3; ++b) cx.plane[b][p] *= share, cy.plane[b][p] *= share, cz.plane[b][p] *= share;
+        }
+      },
+      volume.read(distance), particles.read(particle::position), particles.read(channels.velocity),
+      particles.write(channels.affine[0]), particles.write(channels.affine[1]), particles.write(channels.affine[2]));
 }
 
 }  // namespace aegir

@@ -55,6 +55,14 @@ struct ToParticles {
 void to_particles(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume, const TransferChannels& channels,
                   const ToParticles& settings);
 
+/// Bounds the velocity gradients of loose particles, those in cells whose centre is outside the liquid (`distance` not
+/// below 0): over a cell C may change a particle's velocity by no more than `most` of its speed. No pressure acts
+/// there, so nothing else bounds them: where a floor stops the faces below a particle while those above it fall, C
+/// grows by g dt/Δx a step for as long as it lies there, and hits whatever comes near. For materials that come to rest:
+/// speed is that towards the grid. Reads P, velocity and distance; writes affine.
+void limit_loose_gradients(Exec& exec, ParticleSystem& particles, DiscreteVolume& volume,
+                           const CellChannel<float>& distance, const TransferChannels& channels, float most = 0.5f);
+
 /// Sees the new positions of up to 128 particles before they are stored, and may change them; for collisions. `first`
 /// counts from the bucket's first particle; positions are in cells relative to the bucket.
 using MoveHook = FunctionRef<void(const Bucket& bucket, std::size_t first, std::size_t count,

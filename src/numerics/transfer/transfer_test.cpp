@@ -137,6 +137,38 @@ TEST(ToParticles, EqualsTheDefinition) {
   }
 }
 
+TEST(ToParticles, GradientsOfLooseParticlesAreLimited) {
+  constexpr CellChannel<float> distance{"distance"};
+  Liquid liquid(cloud(3000));
+  liquid.volume.declare(distance);
+  const auto outside = [](const Vec3i& cell) { return (cell.x + 2 * cell.y + 3 * cell.z + 5000) % 5 < 2; };
+  for_each_bucket(
+      liquid.exec, "distance", liquid.volume.topology(),
+      [&](const Bucket& b, auto& d) {
+        const Vec3i corner = b.topology.key(b.index).coord * bucket_size;
+        for (int n = 0; n < bucket_cells; ++n) d[n] = outside(corner + Vec3i{n >> 6, n >> 3 & 7, n & 7}) ? 0.0f : -0.1f;
+      },
+      liquid.volume.write(distance));
+  const auto before = particles_of(liquid);
+  limit_loose_gradients(liquid.exec, liquid.particles, liquid.volume, distance, channels, 0.5f);
+  const auto after = particles_of(liquid);
+  std::size_t limited = 0, free = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const Vec3i cell{static_cast<int>(std::floor(after[i].cells.x)), static_cast<int>(std::floor(after[i].cells.y)),
+                     static_cast<int>(std::floor(after[i].cells.z))};
+    double square = 0;
+    for (const Vec3d& row : before[i].affine.row) square += dot(row, row);
+    const double most = 0.5 * length(before[i].velocity), share = std::min(1.0, most / std::sqrt(square));
+    const bool changes = outside(cell) && share < 1;
+    (changes ? limited : free) += 1;
+    EXPECT_EQ(after[i].velocity.x, before[i].velocity.x);
+    for (int a = 0; a < 3; ++a)
+      EXPECT_NEAR(length(after[i].affine.row[a] - before[i].affine.row[a] * (changes ? share : 1.0)), 0, 1e-6) << i;
+  }
+  EXPECT_GT(limited, 300u);
+  EXPECT_GT(free, 300u);
+}
+
 struct Momentum {
   Vec3d linear, angular;
 };

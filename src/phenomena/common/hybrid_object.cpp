@@ -17,6 +17,7 @@ namespace aegir {
 namespace {
 
 constexpr int reach = 4;            // faces that velocities are extended by
+constexpr float sliver = 0.25f;     // faces that are less open are not trusted where friction holds
 constexpr double clearance = 1e-3;  // cells that particles are kept off solids
 constexpr InflowChannels inflow_channels{grid::velocity, grid::open_area, grid::solid_velocity};
 
@@ -145,7 +146,8 @@ void HybridObject::plan(TaskList& tasks) {
              inflow_accesses),
       &HybridObject::extend_velocity);
   add("to particles", Stage::to_particles,
-      joined(joined({reads(me, "P"), writes(me, "v"), reads(me, "vel", 1)}, before), affine_writes),
+      joined(joined({reads(me, "P"), reads(me, "surface_distance"), writes(me, "v"), reads(me, "vel", 1)}, before),
+             affine_writes),
       &HybridObject::to_particles, {"extend velocity"});
   plan_derived(tasks);
   std::vector<ChannelAccess> spreading;
@@ -262,6 +264,7 @@ Status HybridObject::extend_velocity(StepContext& c) {
   } else if (has_pressure) {
     forget_air(c.exec, grid_, {grid::surface_distance, grid::face_mass}, {.depth = 0.4f}, solids_.touched());
   }
+  if (holds) forget_slivers(c.exec, grid_, grid::open_area, grid::face_mass, sliver, solids_.touched());
   extrapolate(c.exec, grid_, {grid::velocity, grid::face_mass, &grid::open_area}, reach, &memory_);
   // What friction holds has no waves that air could slow down, and at its surface stands still or falls.
   if (has_pressure && !holds)
@@ -284,6 +287,8 @@ Status HybridObject::to_particles(StepContext& c) {
                        .flip_ratio = static_cast<float>(ratio),
                        .previous = grid::velocity_before,
                        .barrier = &solids_});
+  if (holds && transfer_ == TransferMethod::apic)
+    limit_loose_gradients(c.exec, particles_, grid_, grid::surface_distance, transfer_channels());
   return {};
 }
 

@@ -154,8 +154,8 @@ class HybridObject final : public Object, public ForceTarget, public VolumeSourc
   bool own_friction = false;
   /// Pressure only pushes: the material may open everywhere.
   bool opens = false;
-  /// Pressure only pushes at solids with friction, where nothing else is said of them: the material may leave them. What
-  /// lies beside them has their velocity along their normal all the same. If it could move off by itself (as with
+  /// Pressure only pushes at solids with friction, where nothing else is said of them: the material may leave them.
+  /// What lies beside them has their velocity along their normal all the same. If it could move off by itself (as with
   /// `letting_go`), the half of all trembling that leads away would lift what rests, and heaps would creep.
   bool leaves_rough = false;
   /// Friction or cohesion hold it together.

@@ -93,13 +93,22 @@ void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& c, const 
             for (int a = 0; a < 3; ++a) {
               const int bi = i - (a == 0), bj = j - (a == 1), bk = k - (a == 2);
               float& known = m.plane[static_cast<std::size_t>(a)](i, j, k);
-              if (known > 0 && phi(bi, bj, bk) >= 0 &&
-                  (beside(phi, i, j, k) || beside(phi, bi, bj, bk)))
-                known = 0;
+              if (known > 0 && phi(bi, bj, bk) >= 0 && (beside(phi, i, j, k) || beside(phi, bi, bj, bk))) known = 0;
             }
           }
     }
   });
+}
+
+void forget_slivers(Exec& exec, DiscreteVolume& volume, const FaceChannel<float>& area, const FaceChannel<float>& mass,
+                    float least, std::span<const int> buckets) {
+  for_buckets(
+      exec, "forget slivers", volume.topology(), buckets,
+      [least](const Bucket&, auto& open, auto& known) {
+        for (std::size_t a = 0; a < 3; ++a)
+          for (int c = 0; c < bucket_cells; ++c) known[a][c] = open[a][c] < least ? 0.0f : known[a][c];
+      },
+      volume.read(area), volume.write(mass));
 }
 
 void close_air(Exec& exec, DiscreteVolume& volume, const ProjectionChannels& c) {

@@ -53,6 +53,13 @@ struct BulkAir {
 void forget_air(Exec& exec, DiscreteVolume& volume, const AirChannels& channels, const BulkAir& air,
                 std::span<const int> buckets);
 
+/// Forgets velocities of faces that solids leave less than `least` open, in some buckets. Next to nothing moves with
+/// them, so what acts on whole cells beside them, and volume that must go through them, gives them any velocity: many
+/// times that of a board that is pushed through sand. Particles near them would be shot off by it. They are extended
+/// from the open faces around instead.
+void forget_slivers(Exec& exec, DiscreteVolume& volume, const FaceChannel<float>& area, const FaceChannel<float>& mass,
+                    float least, std::span<const int> buckets);
+
 /// Makes the first layer of air free of divergence, after velocities were extended into it: what enters an air cell
 /// beside liquid leaves through its faces towards farther air. With plain extension the surface would lag behind by the
 /// part of the top half cell that does not stretch: waves would be slow by first order in Δx. Overwrites rhs; reads
