@@ -9,7 +9,7 @@ namespace {
 struct Case {
   const char* shape;
   double a;
-  int cells;  // per radius; low columns have more, so that enough are above one another
+  int cells;  // per radius; low columns have more, so that enough are above one another, and round ones that spread far
 };
 
 /// Within a fifth of the law for run-out up to a = 3, three tenths above. The height lies between the laws for sand and
@@ -27,7 +27,7 @@ void expect_laws(const Case& c, const Setting& setting) {
 }
 
 constexpr Case round_cases[] = {{"round", 0.5, 44}, {"round", 1, 32}, {"round", 2, 24},
-                                {"round", 3, 20},   {"round", 5, 14}, {"round", 8, 12}};
+                                {"round", 3, 20},   {"round", 5, 14}, {"round", 8, 14}};
 // The published fits for flat columns jump between a = 1.8 and 2.8.
 constexpr Case flat_cases[] = {{"flat", 0.5, 40}, {"flat", 1, 24}, {"flat", 1.7, 20},
                                {"flat", 3, 18},   {"flat", 5, 14}, {"flat", 8, 12}};

@@ -4,8 +4,8 @@
 #   setups/shots/blade/run.sh                        a small one: 70 thousand particles
 #   VOXEL=6mm setups/shots/blade/run.sh              full size: 21 million particles
 #
-# Also: OUT (run directory), FRAMES (1001:1200), PICTURE (the frame for Blender, 1110), SIZE and SAMPLES
-# of its picture, AEGIR (the program).
+# Also: OUT (run directory), FRAMES (1001:1200), EVERY (only frames whose number it divides are written, where disk is short),
+# PICTURE (the frame for Blender, 1110), SIZE and SAMPLES of its picture, AEGIR (the program).
 set -eu -o pipefail
 shot=$(dirname -- "$(readlink -f -- "$0")")
 root=$(readlink -f -- "$shot/../../..")
@@ -13,11 +13,12 @@ aegir=${AEGIR:-$root/aegir}
 voxel=${VOXEL:-4cm}
 out=${OUT:-$root/runs/blade_$voxel}
 frames=${FRAMES:-1001:1200}
+every=${EVERY:-1}
 last=${frames#*:}
-picture=${PICTURE:-$((last < 1110 ? last : 1110))}
+picture=${PICTURE:-$(((last < 1110 ? last : 1110) / every * every))}
 
 python3 "$root/tools/make_meshes.py" "$shot/geo" heap blade flap
-"$aegir" run "$shot/blade.yaml" -o "$out" --set "voxel=$voxel" --frames "$frames" --resume
+"$aegir" run "$shot/blade.yaml" -o "$out" --set "voxel=$voxel" --set "every=$every" --frames "$frames" --resume
 "$aegir" preview "$out" --look particles --size 960x540
 
 "$aegir" surface "$out/sand/sand.points.\$F4.vdb" -o "$out/surface" --name sand --mesh ply --attributes rest --frames "$picture:$picture"
