@@ -23,7 +23,7 @@ void expect_laws(const Case& c, const Setting& setting) {
   EXPECT_LT(f["height"], 1.25 * std::max(f["height_law"], f["height_glass"])) << head;
   EXPECT_LT(f["kinetic"], 1e-4) << "it does not come to rest: " << head;
   EXPECT_NEAR(f["filled"], 1, 0.01) << head;
-  EXPECT_NEAR(f["drift"], 0, 0.05) << "its volume changes: " << head;
+  EXPECT_NEAR(f["drift"], 0, 0.01) << "its volume changes: " << head;
 }
 
 constexpr Case round_cases[] = {{"round", 0.5, 44}, {"round", 1, 32}, {"round", 2, 24},

@@ -90,7 +90,8 @@ Figures block(const Options& options);
 
 /// Slow pouring onto a floor. shape (flat), height (24 cells), speed (0.25 m/s) of the stream, mu (tan phi), rest
 /// (1 s). angle: of the flank between 20 and 80 % of its height, degrees; curvature: of that part, lower half less
-/// upper half, degrees; moving: share of the grains that are faster than a tenth of a cell per second at the end.
+/// upper half, degrees; moving: share of the grains that are faster than a tenth of a cell per second at the end;
+/// moved: share of those that moved by more than a tenth of a cell in the second half of `rest`.
 Figures heap(const Options& options);
 
 /// Discharge of a bin through a slot or a square hole. shape (flat), cells (10) across the opening, throat (4): how

@@ -44,6 +44,16 @@ Scene scene_of(const Options& o, const Heap& h) {
   return scene;
 }
 
+/// Share of the grains that are farther than `way` from where they were.
+double share_moved(const Grains& before, const Grains& now, double way) {
+  double moved = 0;
+  for (std::size_t i = 0, j = 0; i < now.size() && j < before.size(); ++i) {
+    while (j < before.size() && before.id[j] < now.id[i]) ++j;
+    if (j < before.size() && before.id[j] == now.id[i]) moved += length(now.x[i] - before.x[j]) > way ? 1 : 0;
+  }
+  return moved / static_cast<double>(now.size());
+}
+
 /// Angle in degrees of a straight line through the part of the profile between two heights.
 double angle_of(const std::vector<double>& height, double voxel, double low, double high) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -61,7 +71,11 @@ Figures heap(const Options& o) {
   const Heap h = heap_of(o);
   const Scene scene = scene_of(o, h);
   Sandbox box(o, scene);
-  while (!box.finished()) box.step();
+  Grains settled;
+  while (!box.finished()) {
+    box.step();
+    if (settled.size() == 0 && box.time() > 0.5 * (h.pour + scene.seconds)) settled = box.grains();
+  }
   const Grains grains = box.grains();
   const std::vector<double> height = heights(grains, h.voxel, h.round ? 0 : h.width, scene.density);
   const double top = *std::max_element(height.begin(), height.end());
@@ -79,6 +93,7 @@ Figures heap(const Options& o) {
   const auto moving =
       std::count_if(grains.v.begin(), grains.v.end(), [&](const Vec3d& v) { return length(v) > 0.1 * h.voxel; });
   f.add("moving", static_cast<double>(moving) / static_cast<double>(grains.size()));
+  f.add("moved", share_moved(settled, grains, 0.1 * h.voxel));
   f.add("particles", static_cast<double>(box.audit().particles)), f.add("drift", box.audited("volume_drift", 0));
   box.add_cost(f);
   return f;

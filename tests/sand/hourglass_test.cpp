@@ -18,7 +18,7 @@ const Figures& plain() {
 TEST(SandHourglass, RateIsConstant) {
   for (const Figures& f : {plain(), discharge({}, short_steps)}) {
     EXPECT_LT(f["deviation"], 0.1) << f.line();
-    EXPECT_NEAR(f["drift"], 0, 0.05) << "its volume changes: " << f.line();
+    EXPECT_NEAR(f["drift"], 0, 0.01) << "its volume changes: " << f.line();
   }
 }
 
@@ -70,7 +70,7 @@ TEST(SandHourglass, LongRateIsConstantFine) {
   for (const Setting& s : {fine, fine_short_steps}) {
     const Figures f = discharge({}, s);
     EXPECT_LT(f["deviation"], 0.1) << f.line();
-    EXPECT_NEAR(f["drift"], 0, 0.05) << "its volume changes: " << f.line();
+    EXPECT_NEAR(f["drift"], 0, 0.01) << "its volume changes: " << f.line();
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr float dead_band = 0.03f;   // crowding that particles at rest may have
 constexpr float loose_band = 0.08f;  // of material that opens: it lies as it fell
+constexpr float per_shear = 2.4f;    // times crowding is undone over a shear of 1, at most
 constexpr float mean_dead_band = 0.002f;
 constexpr float most = 0.5f;   // crowding beyond it is corrected no faster
 constexpr float haste = 4;     // the mean is known better than a place and is undone faster
@@ -177,18 +178,19 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
                        const CellChannel<float>& rhs, const Spreading& how) {
   const Barrier* sheets = how.sheets;
-  const auto speed = static_cast<float>(how.rate);
+  const auto rate = static_cast<float>(how.rate);
   const float all =
       how.opens ? 0.0f : beyond(std::clamp(static_cast<float>(how.mean) - 1, -0.1f, 0.1f), mean_dead_band);
   const auto spread = [opens = how.opens](float excess) {
     return opens ? std::max(0.0f, beyond(excess, loose_band)) : beyond(excess, dead_band);
   };
+  const bool everywhere = how.sheared == nullptr;
   constexpr float least = 1.2f;  // of the open cells around, by their weights: 8 together
   std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(volume.topology().local_count()));
   for_each_bucket(
       exec, "spread crowds", volume.topology(),
-      [&spread, speed, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface, auto& phi,
-                                           auto& b) {
+      [&spread, rate, everywhere, all, &sums, sheets](const Bucket& bucket, auto& fill, auto& room, auto& surface,
+                                                      auto& phi, auto& sheared, auto& b) {
         std::array<double, 2>& sum = sums[static_cast<std::size_t>(bucket.index)];
         sum = {};
         for (int i = 0; i < bucket_size; ++i)
@@ -200,6 +202,7 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
             const RowSums s = around(fill, room, i, j, half);
             for (int k = 0; k < bucket_size; ++k) {
               if (sheets && sheets->near(bucket.index, cell_offset(i, j, k))) continue;
+              const float speed = everywhere ? rate : std::min(rate, per_shear * sheared(i, j, k));
               if (near.greatest[k] >= 0) {  // a film has no inside
                 if (phi(i, j, k) >= 0 || near.least[k] > deep) continue;
                 // In walls that a sheet ends at, the air may be that of its other side.
@@ -211,13 +214,13 @@ Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<flo
               if (s.open[k] <= least) continue;
               const float excess = std::clamp(s.filled[k] / s.open[k] - 1, -most, most) - all;
               // A cell grows by its open part only.
-              b(i, j, k) += speed * room(i, j, k) * (spread(excess) + haste * all);
+              b(i, j, k) += room(i, j, k) * (speed * spread(excess) + rate * haste * all);
               if (room(i, j, k) >= 1) sum[0] += static_cast<double>(fill(i, j, k)), sum[1] += 1;
             }
           }
       },
       volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(surface_crowding),
-      volume.read<Halo<1>>(distance), volume.write(rhs));
+      volume.read<Halo<1>>(distance), volume.read(everywhere ? cell_room : *how.sheared), volume.write(rhs));
   const auto total =
       exact_sums<2>(exec, volume.topology(), [&](const Bucket& b) { return sums[static_cast<std::size_t>(b.index)]; });
   return {total[1] > 0 ? total[0] / total[1] : 1, total[1]};

@@ -49,11 +49,16 @@ struct Spreading {
   double rate = 0;     ///< Δx over the correction time, m/s; 0 only measures
   double mean = 1;     ///< crowding that was measured before: undone everywhere alike, without a dead band
   bool opens = false;  ///< pressure only pushes: nothing is drawn together, and crowds are left a wider band
+  /// How fast cells are sheared, times Δx: crowds are spread no faster than grains pass one another. The volume of the
+  /// whole is kept all the same.
+  const CellChannel<float>* sheared = nullptr;
   const Barrier* sheets = nullptr;  ///< beside them nothing is spread: what lies around may be on their other side
 };
 
-/// Adds the divergence that spreads crowds to the right-hand side. Reads cell_fill, cell_room, surface_crowding and
-/// distance with halo 1, writes rhs. Tells the crowding of whole cells with no air near.
+/// Adds the divergence that spreads crowds to the right-hand side. With `sheared`, 2.4 γ̇ times crowding is the most
+/// [Pailha, Nicolas, Pouliquen 2008: grains dilate by tan ψ = 4.1 (c - 0.58), c: their share of the volume]. Reads
+/// cell_fill, cell_room, surface_crowding and distance with halo 1, writes rhs. Tells the crowding of whole cells with
+/// no air near.
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
                        const CellChannel<float>& rhs, const Spreading& how);
 

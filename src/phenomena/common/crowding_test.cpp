@@ -12,27 +12,29 @@ namespace {
 
 using namespace surface_test;
 
-constexpr CellChannel<float> source{"source"};
+constexpr CellChannel<float> source{"source"}, shear{"shear"};
 
 /// A liquid without a surface near, whose cells are filled as told; what spreading adds to them.
 struct Inside : Liquid {
   Inside() {
     fill(lattice({{-24, -24, -24}, {24, 24, 24}}, 1, 0, [](const Vec3d&) { return true; }));
     volume.declare(cell_fill), volume.declare(cell_room), volume.declare(surface_crowding), volume.declare(source);
+    volume.declare(shear);
   }
   /// Σ (fill - 1) source over Σ (fill - 1)², well inside.
-  double response(const std::function<double(const Vec3d&)>& filled) {
+  double response(const std::function<double(const Vec3d&)>& filled, const Spreading& how = {.rate = 1},
+                  double sheared = 0) {
     for_each_bucket(
         exec, "set", volume.topology(),
-        [&](const Bucket& b, auto& f, auto& room, auto& phi, auto& crowd, auto& s) {
+        [&](const Bucket& b, auto& f, auto& room, auto& phi, auto& crowd, auto& s, auto& t) {
           for (int c = 0; c < bucket_cells; ++c) {
             f[c] = static_cast<float>(filled(b.origin() + Vec3d(c >> 6, (c >> 3) & 7, c & 7)));
-            room[c] = 1, phi[c] = -4, crowd[c] = 0, s[c] = 0;
+            room[c] = 1, phi[c] = -4, crowd[c] = 0, s[c] = 0, t[c] = static_cast<float>(sheared);
           }
         },
         volume.overwrite(cell_fill), volume.overwrite(cell_room), volume.overwrite(distance),
-        volume.overwrite(surface_crowding), volume.overwrite(source));
-    spread_crowds(exec, volume, distance, source, {.rate = 1});
+        volume.overwrite(surface_crowding), volume.overwrite(source), volume.overwrite(shear));
+    spread_crowds(exec, volume, distance, source, how);
     double along = 0, size = 0;
     for_each_bucket(
         exec, "compare", volume.topology(),
@@ -68,6 +70,24 @@ TEST(Crowding, crowds_of_any_size_are_spread_and_never_fed) {
         EXPECT_GT(gain, 0.2) << cells;
       }
     }
+}
+
+// Grains pass one another only where sand is sheared. Crowds that were spread at rest stirred heaps until they flowed.
+TEST(Crowding, sand_spreads_crowds_no_faster_than_it_is_sheared) {
+  Inside sand;
+  const auto waves = [](const Vec3d& x) { return 1 + 0.3 * std::cos(2 * M_PI / 12 * x.y); };
+  const double most = sand.response(waves);
+  ASSERT_GT(most, 0.2);
+  Spreading how{.rate = 1, .sheared = &shear};
+  EXPECT_EQ(sand.response(waves, how, 0), 0);
+  EXPECT_NEAR(sand.response(waves, how, 0.1), 0.24 * most, 1e-4);
+  EXPECT_NEAR(sand.response(waves, how, 0.2), 0.48 * most, 1e-4);
+  EXPECT_NEAR(sand.response(waves, how, 9), most, 1e-6);
+  // What all of it has lost or gained is undone at rest as well: nothing passes anything for that.
+  how.mean = 1.1;
+  const auto denser = [](const Vec3d&) { return 1.1; };
+  EXPECT_GT(sand.response(denser, how, 0), 1);
+  EXPECT_NEAR(sand.response(denser, how, 0), sand.response(denser, {.rate = 1, .mean = 1.1}), 1e-6);
 }
 
 TEST(Crowding, an_even_liquid_is_left_alone) {

@@ -26,6 +26,8 @@ inline constexpr CellChannel<float> divergence{"divergence", unit::metre_per_sec
 inline constexpr CellChannel<double> pressure{"pressure", unit::metre_per_second, 0.0, Keep::between_steps};
 /// What restores volume after friction, and then what spreads crowds, in the same unit.
 inline constexpr CellChannel<double> restoring_pressure{"restoring_pressure", unit::metre_per_second};
+/// How fast what friction holds is sheared, times Δx. Where it rests it keeps its crowds: spreading them would stir it.
+inline constexpr CellChannel<float> shear_rate{"shear_rate", unit::metre_per_second};
 /// The velocity that particles move along where crowds are spread without giving them momentum.
 inline constexpr FaceChannel<float> way_velocity{"way_velocity", unit::metre_per_second};
 }  // namespace grid

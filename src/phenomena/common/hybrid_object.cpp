@@ -152,7 +152,7 @@ void HybridObject::plan(TaskList& tasks) {
   plan_derived(tasks);
   std::vector<ChannelAccess> spreading;
   if (holds) {
-    grid_.declare(grid::restoring_pressure), grid_.declare(grid::way_velocity);
+    grid_.declare(grid::restoring_pressure), grid_.declare(grid::way_velocity), grid_.declare(grid::shear_rate);
     spreading = {reads(me, grid::restoring_pressure.name, 1), writes(me, grid::way_velocity.name),
                  reads(me, grid::way_velocity.name, 4), reads(me, "surface_distance", 1), reads(me, "open_area")};
   }

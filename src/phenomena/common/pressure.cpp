@@ -85,6 +85,7 @@ class PressureOperator final : public Operator {
       std::vector<ChannelAccess> with = accesses;
       with.push_back(writes(o, grid::restoring_pressure.name));
       with.push_back(reads(o, grid::restoring_pressure.name, 4));
+      with.push_back(reads(o, grid::shear_rate.name));
       tasks.add({.name = "volume of " + o,
                  .stage = Stage::solve,
                  .behavior = behavior(),
@@ -248,6 +249,7 @@ class PressureOperator final : public Operator {
                                    {.rate = s_.density_correction ? object_.spacing() / correction_time : 0.0,
                                     .mean = 1 / (1 + object_.volume_drift),
                                     .opens = object_.opens,
+                                    .sheared = restores() ? &grid::shear_rate : nullptr,
                                     .sheets = &object_.solids()}));
   }
 

@@ -444,6 +444,24 @@ void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::sp
   apply(exec, "sand.apply", volume, buckets, ahead_stress, 1, base, in.velocity);
 }
 
+void measure_shear(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, const CellChannel<float>& rate) {
+  for_each_bucket(
+      exec, "sand.sheared", volume.topology(),
+      [](const Bucket&, auto& u, auto& e, auto& acts, auto& y, auto& sheared) {
+        std::fill_n(sheared.values, bucket_cells, 0.0f);
+        for (int i = 0; i < bucket_size; ++i)
+          for (int j = 0; j < bucket_size; ++j) {
+            if (!any_in_row(y, i, j)) continue;
+            Line normal[3], tangential[3], strained{};
+            strain_rate(u, e, acts, i, j, normal, tangential);
+            for (std::size_t a = 0; a < 3; ++a) strained += normal[a] * normal[a] + 2 * tangential[a] * tangential[a];
+            for (int k = 0; k < bucket_size; ++k) sheared(i, j, k) = std::sqrt(2 * strained[k]);
+          }
+      },
+      volume.read<Halo<1>>(in.velocity), volume.read<Halo<1>>(edge), volume.read(span), volume.read(yield),
+      volume.overwrite(rate));
+}
+
 double never_gain(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::span<const int> buckets) {
   const auto after = volume.read(in.velocity);
   const auto before = volume.read(base);

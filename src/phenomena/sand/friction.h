@@ -86,6 +86,9 @@ struct SweepSettings {
 void sweep(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, std::span<const int> buckets,
            Contacts& contacts, const SweepSettings& how);
 
+/// How fast sand is sheared, √2 |D| Δx, by the velocity as it is. Reads velocity with Halo<1>.
+void measure_shear(Exec& exec, DiscreteVolume& volume, const FrictionInputs& in, const CellChannel<float>& rate);
+
 /// What friction did to the kinetic energy, over ρ Δx³: ½ Σ (|velocity|² - |base|²) over faces, weighed by the cells
 /// that belong to them. Never above zero: sweeps that end too early could gain, and are then taken back as far as
 /// needed. Collective.

@@ -50,6 +50,28 @@ double greatest_share(Bed& bed) {
   return greatest;
 }
 
+// u = a × x + (γ y, 0, 0) is sheared at γ, however it turns.
+TEST(Friction, ShearRateIsThatOfSimpleShear) {
+  const CellChannel<float> rate{"rate"};
+  for (const double gamma : {0.0, 0.5, 2.0}) {
+    Bed bed;
+    free_ball(bed);
+    bed.volume.declare(rate);
+    load(bed, 1, {.tan_angle = 0.5, .least = 0.1});
+    bed.move([&](const Vec3d& x) {
+      return Vec3d{3, -1, 2} + cross(Vec3d{0.3, -0.2, 0.4}, x) + Vec3d{gamma * x.y, 0, 0};
+    });
+    measure_shear(bed.exec, bed.volume, test_inputs, rate);
+    int inside = 0;
+    bed.cells([&](const Vec3i& c) {
+      if (bed.at("surface_distance", 0, c) > -2) return;
+      EXPECT_NEAR(bed.at("rate", 0, c), gamma, 1e-4);
+      ++inside;
+    });
+    EXPECT_GT(inside, 500);
+  }
+}
+
 TEST(Friction, StressDoesTheWorkOfTheStrainItResists) {
   // Σ m u · (B s) = -Σ s : E(u): the law that makes friction unable to gain energy.
   for (const bool on_floor : {false, true})

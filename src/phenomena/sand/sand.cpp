@@ -88,6 +88,7 @@ class SandOperator final : public Operator {
     auto accesses =
         with({reads(o, "vel", 1), writes(o, "vel"), reads(o, "surface_distance", 2), reads(o, "open_area", 1),
               reads(o, "solid_velocity", 1), reads(o, "solid_distance", 1), reads(o, "pressure", 2), reads(o, "P")});
+    if (object_.holds) accesses.push_back(writes(o, grid::shear_rate.name));
     for (const char* name : {"sand_stress_ahead", "sand_shear_ahead", "sand_wall_ahead", "sand_base", "sand_yield"})
       accesses.push_back(reads(o, name, 1)), accesses.push_back(writes(o, name));
     for (const auto& [parameter, channels] :
@@ -146,6 +147,7 @@ class SandOperator final : public Operator {
     const ConnectedCells groups = sand::find_rigid(c.exec, g, in, rigid);
     rigid_cells_ = static_cast<double>(
         sand::make_rigid(c.exec, g, in, rho * h * h * h, groups, zhu ? sand::Contacts{} : contacts).cells);
+    if (object_.holds) sand::measure_shear(c.exec, g, in, grid::shear_rate);
     return {};
   }
 
