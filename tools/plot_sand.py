@@ -1,6 +1,6 @@
 """Draws what the tests of sand print and write.
 
-    sand_column_test | plot_sand.py columns > docs/images/sand_columns.svg
+    sand_column_test --gtest_filter='*Long*' | plot_sand.py columns > docs/images/sand_columns.svg
     plot_sand.py hourglass FOLDER > docs/images/sand_hourglass.svg        with the CSV files of sand_hourglass_test
     plot_sand.py profiles FOLDER > docs/images/sand_profiles.svg          with those of sand_column_test
     (sand_slope_test; sand_heap_test) | plot_sand.py angles > docs/images/sand_angles.svg
@@ -115,15 +115,21 @@ def columns():
             runout.line(piece, GREY)
         height.line(between(sand, 0, 8.5), GREY)
         height.line(between(glass, 0, 8.5), GREY, dashed=True)
-        base = min(float(asked["dt"]) for asked, _ in chosen), max(float(asked["dt"]) for asked, _ in chosen)
+        widest = {}  # cells of the coarsest column of each a
+        for asked, _ in chosen:
+            widest[asked["a"]] = min(widest.get(asked["a"], math.inf), int(asked["cells"]))
+        longest = max(float(asked["dt"]) for asked, _ in chosen)
+        marks = set()
         for asked, found in chosen:
-            short = base[0] < base[1] and float(asked["dt"]) == base[0]
+            fine, short = int(asked["cells"]) > widest[asked["a"]], float(asked["dt"]) < longest
+            marks.add((fine, short))
             for panel, name in ((runout, "runout"), (height, "height")):
-                panel.dots([(float(asked["a"]), found[name])], GREEN if short else colour, not short)
+                panel.dots([(float(asked["a"]), found[name])], GREEN if fine else colour, not short)
         runout.entry(f"{'Axisymmetric' if shape == 'round' else 'Two-dimensional'}: Lube et al. {'2004' if shape == 'round' else '2005'}", GREY, "line")
         runout.entry("Aegir, 99 % of the mass", colour, "dot")
-        if base[0] < base[1]:
-            runout.entry("the same with half the substep", GREEN, "ring")
+        for mark, text in (((False, True), "half the substep"), ((True, False), "finer cells"), ((True, True), "finer cells, half the substep")):
+            if mark in marks:
+                runout.entry(text, GREEN if mark[0] else colour, "ring" if mark[1] else "dot")
         height.entry("Lube et al.", GREY, "line")
         height.entry("Lajeunesse et al., glass beads", GREY, "dashed")
         panels += [runout, height]
@@ -211,8 +217,8 @@ def heaps(folder):
 def angles():
     """Slopes that rest and flow, and heaps, over the angle of internal friction."""
     lines = sys.stdin.readlines()
-    panel = Panel((0, 0), (560, 480), (15, 50), (15, 50), ("angle of internal friction, degrees", "slope, degrees"))
-    panel.axes(range(15, 51, 5), range(15, 51, 5))
+    panel = Panel((0, 0), (560, 500), (15, 50), (10, 55), ("angle of internal friction, degrees", "slope, degrees"))
+    panel.axes(range(15, 51, 5), range(10, 56, 5))
     panel.line([(15, 15), (50, 50)], GREY)
     for asked, found in figures(lines, "slope"):
         panel.dots([(float(asked["phi"]), float(asked["theta"]))], BLUE, found["flows"] > 0)
@@ -222,7 +228,7 @@ def angles():
     panel.entry("layer on a slope: flows", BLUE, "dot")
     panel.entry("layer on a slope: rests", BLUE, "ring")
     panel.entry("flank of a poured heap (drawn 0.6° to the right)", ORANGE, "dot")
-    picture([panel], 560, 480)
+    picture([panel], 560, 500)
 
 
 def main():
