@@ -88,6 +88,11 @@ Figures critical_slope(const Options& options);
 /// end, coulomb, error; spread: growth of the block's length in cells.
 Figures block(const Options& options);
 
+/// A vertical cut, cells (24) high, through sand with cohesion. ratio (1): its height over Coulomb's critical one,
+/// 4 c / (ρ g) tan(45° + phi / 2), or cohesion (Pa); mu (tan phi) of the floor, voxel (5 mm), time (12 sqrt(height /
+/// g)). sunk, most: how far what is above the slip line has come down, mean and greatest, cells.
+Figures cliff(const Options& options);
+
 /// Slow pouring onto a floor. shape (flat), height (24 cells), speed (0.25 m/s) of the stream, mu (tan phi), rest
 /// (1 s). angle: of the flank between 20 and 80 % of its height, degrees; curvature: of that part, lower half less
 /// upper half, degrees; moving: share of the grains that are faster than a tenth of a cell per second at the end;

@@ -91,6 +91,7 @@ const std::map<std::string, std::function<Figures(const Options&)>>& all_experim
                                                                                  {"slope", slope},
                                                                                  {"critical_slope", critical_slope},
                                                                                  {"block", block},
+                                                                                 {"cliff", cliff},
                                                                                  {"heap", heap},
                                                                                  {"hourglass", hourglass},
                                                                                  {"free_fall", free_fall},
