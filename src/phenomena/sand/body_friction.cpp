@@ -75,7 +75,7 @@ void add_body(Pass& sums, const Equations& body, const Row6& motion) {
 
 /// Takes the tried step if it gains enough, and chooses the next one.
 void advance(Search& s, const Pass& sums, double scale) {
-  if (s.promise > 0 && sums[0] > s.value - 1e-4 * s.share * s.promise) {
+  if (s.promise > 0 && !(sums[0] <= s.value - 1e-4 * s.share * s.promise)) {
     s.share *= 0.5;
     s.done = s.share * s.promise < enough * scale;
     return;

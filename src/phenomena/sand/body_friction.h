@@ -68,7 +68,7 @@ Row6 solve_six(const Equations& equations);
 struct BodyContact {
   std::int32_t body = 0;
   Vec3d place;          ///< from the body's centre
-  Vec3d normal;         ///< of the solid
+  Vec3d normal;         ///< of the solid; unit, or a part of the speed along it would pass for slip
   Vec3d solid;          ///< the solid's velocity
   double load = 0;      ///< N without what holding the body adds to it, an impulse
   double below = 0;     ///< mass between the body's faces and the solid, whose weight is in the load

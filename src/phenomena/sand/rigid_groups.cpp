@@ -177,7 +177,7 @@ void touch(std::vector<BodyContact>& list, const Groups& groups, int b, std::spa
     const std::int32_t g = groups.of_face(b, c.cell, c.axis);
     const float easy = eases.plane[c.axis][c.cell];
     if (g < 0 || !c.plain || !(easy > 0)) continue;
-    const Vec3d normal(c.normal);
+    const Vec3d normal = normalized(Vec3d(c.normal));
     const double kg = cell_mass / easy, share = 0.5 * (1 - normal[c.axis] * normal[c.axis]);
     Vec3d found;
     found[c.axis] = kg * walls.plane[c.axis][c.cell];
@@ -195,7 +195,7 @@ void touch(std::vector<BodyContact>& list, const Groups& groups, int b, std::spa
     if (const std::int32_t g = groups.of_contact(b, c.cell); g >= 0)
       list.push_back({.body = g,
                       .place = groups.radius(g, b, c.cell, -1),
-                      .normal = Vec3d(c.normal),
+                      .normal = normalized(Vec3d(c.normal)),
                       .solid = Vec3d(c.solid),
                       .load = cell_mass * c.bound / c.rough,
                       .below = cell_mass * c.below,
