@@ -1,10 +1,12 @@
 #include "phenomena/common/crowding.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <optional>
 
 #include "domain/for_each_bucket.h"
+#include "domain/volume/upper_access.h"
 #include "numerics/surface/liquid_volume.h"
 
 namespace aegir {
@@ -173,6 +175,44 @@ void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& di
           }
       },
       volume.read<Halo<1>>(cell_fill), volume.read<Halo<1>>(cell_room), volume.write(distance));
+}
+
+void close_pockets(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
+                   const FaceChannel<float>& open_area, std::span<const int> buckets) {
+  constexpr float narrow = 0.5f, inside = -0.5f;
+  std::vector<std::bitset<bucket_cells>> pockets(static_cast<std::size_t>(volume.topology().local_count()));
+  for_buckets(
+      exec, "find pockets", volume.topology(), buckets,
+      [&](const Bucket& bucket, auto& room, auto& phi, auto& area) {
+        const auto is_pocket = [&](int i, int j, int k) {
+          bool any = false;
+          for (std::size_t a = 0; a < 3; ++a)
+            for (const int side : {-1, 1}) {
+              const float open = side < 0 ? area[a].line(i, j)[k] : area[a].upper(i, j)[k];
+              const int x = i + (a == 0 ? side : 0), y = j + (a == 1 ? side : 0), z = k + (a == 2 ? side : 0);
+              if (open <= 0 || room(x, y, z) < narrow) continue;
+              if (phi(x, y, z) > inside) return false;
+              any = true;
+            }
+          return any;
+        };
+        auto& found = pockets[static_cast<std::size_t>(bucket.index)];
+        for (int c = 0; c < bucket_cells; ++c) {
+          const int i = c >> 6, j = c >> 3 & 7, k = c & 7;
+          found[static_cast<std::size_t>(c)] =
+              room(i, j, k) > 0 && room(i, j, k) < narrow && phi(i, j, k) >= 0 && is_pocket(i, j, k);
+        }
+      },
+      volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(distance), read_upper(volume, open_area));
+  for_buckets(
+      exec, "close pockets", volume.topology(), buckets,
+      [&](const Bucket& bucket, auto& phi) {
+        const auto& found = pockets[static_cast<std::size_t>(bucket.index)];
+        if (found.none()) return;
+        for (std::size_t c = 0; c < bucket_cells; ++c)
+          if (found[c]) phi.values[c] = inside;
+      },
+      volume.write(distance));
 }
 
 Crowding spread_crowds(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,

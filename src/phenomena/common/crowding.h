@@ -14,6 +14,8 @@
 // crowd most, and water that lost its volume would stand too low.
 #pragma once
 
+#include <span>
+
 #include "domain/exec.h"
 #include "domain/particles/particle_system.h"
 #include "domain/volume/discrete_volume.h"
@@ -37,6 +39,13 @@ void measure_room(Exec& exec, DiscreteVolume& volume, const NodeChannel<float>& 
 /// Makes gaps inside liquid liquid, but not beside sheets, whose other side may be full. Reads cell_fill and cell_room
 /// with halo 1, writes distance.
 void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, const Barrier& sheets);
+
+/// Makes cells liquid that solids fill for the most part, and that are open to nothing but the inside of the liquid. The
+/// few particles in them tell little of a surface; as air they would be vents without pressure, through which what is
+/// pressed against a solid leaves at many times its speed. Reads cell_room, distance and open_area with halo 1, writes
+/// distance, in some buckets.
+void close_pockets(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
+                   const FaceChannel<float>& open_area, std::span<const int> buckets);
 
 /// How crowded the inside of a liquid is.
 struct Crowding {

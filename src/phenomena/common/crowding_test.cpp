@@ -96,5 +96,46 @@ TEST(Crowding, an_even_liquid_is_left_alone) {
   EXPECT_EQ(liquid.response([](const Vec3d& x) { return 1 + 0.01 * std::cos(x.x); }), 0);
 }
 
+// A wall whose surface leaves a tenth of its last layer of cells free: no particle's mean tells much there. At y = 8 the
+// liquid ends, and at z >= 8 a sheet lies on the wall.
+TEST(Crowding, pockets_between_a_solid_and_the_inside_are_no_air) {
+  constexpr FaceChannel<float> open{"open", {}, 1.0f};
+  Inside liquid;
+  liquid.volume.declare(open);
+  const auto corner_of = [](const Bucket& b) { return b.topology.key(b.index).coord * bucket_size; };
+  std::vector<int> all;
+  for_each_bucket(
+      liquid.exec, "set", liquid.volume.topology(),
+      [&](const Bucket& b, auto& room, auto& phi, auto& area) {
+        for (int c = 0; c < bucket_cells; ++c) {
+          const Vec3i x = corner_of(b) + Vec3i{c >> 6, c >> 3 & 7, c & 7};
+          room[c] = x.x < 0 ? 0.0f : x.x == 0 ? 0.1f : 1.0f;
+          phi[c] = x.x < 1 ? 4.0f : static_cast<float>(std::clamp(x.y - 7.7, -1.5, 4.0));
+          area[0][c] = x.x < 1 || (x.x == 1 && x.z >= 8) ? 0.0f : 1.0f;
+          area[1][c] = area[2][c] = room[c];
+        }
+      },
+      liquid.volume.overwrite(cell_room), liquid.volume.overwrite(distance), liquid.volume.overwrite(open));
+  for (int b = 0; b < liquid.volume.topology().local_count(); ++b) all.push_back(b);
+  close_pockets(liquid.exec, liquid.volume, distance, open, all);
+  std::mutex mutex;
+  int closed = 0, air = 0;
+  for_each_bucket(
+      liquid.exec, "look", liquid.volume.topology(),
+      [&](const Bucket& b, auto& phi) {
+        for (int c = 0; c < bucket_cells; ++c) {
+          const Vec3i x = corner_of(b) + Vec3i{c >> 6, c >> 3 & 7, c & 7};
+          if (x.x > 0) continue;
+          const bool pocket = x.x == 0 && x.y <= 7 && x.z < 8;
+          const std::lock_guard lock(mutex);
+          EXPECT_EQ(phi[c], pocket ? -0.5f : 4.0f) << x.x << ' ' << x.y << ' ' << x.z;
+          (pocket ? closed : air) += 1;
+        }
+      },
+      liquid.volume.read(distance));
+  EXPECT_GT(closed, 500);
+  EXPECT_GT(air, 500);
+}
+
 }  // namespace
 }  // namespace aegir

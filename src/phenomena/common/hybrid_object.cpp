@@ -241,6 +241,7 @@ Status HybridObject::update_surface(StepContext& c) {
         [](const Bucket&, auto& crowding) { std::fill_n(crowding.values, bucket_cells, 0.0f); },
         grid_.overwrite(surface_crowding));
   close_gaps(c.exec, grid_, grid::surface_distance, solids_);
+  if (holds) close_pockets(c.exec, grid_, grid::surface_distance, grid::open_area, solids_.touched());
   return {};
 }
 
