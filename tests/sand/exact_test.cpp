@@ -39,20 +39,20 @@ TEST(SandExact, APlateIsLiftedOff) {
 }
 
 // What a board pushes goes about as fast as the board, and what falls behind it little faster. Where the velocities of
-// nearly closed faces were believed, single grains beside it left at 28 to 38 times its speed.
+// nearly closed faces were believed, single grains beside it left at 28 to 38 times its speed; where cells that it
+// nearly filled counted as air, at 5 to 7 times.
 TEST(SandExact, ABoardShootsNoGrains) {
   for (const Setting& s : {coarse, fine, short_steps}) {
     const Figures f = measured(pushed_board, at({{"cells", "8"}, {"voxel", "0.01"}}, s, {"cells", "voxel"}));
-    EXPECT_LT(f["fastest"], 8) << f.line();
+    EXPECT_LT(f["fastest"], 3) << f.line();
     EXPECT_GT(f["fastest"], 0.8) << f.line();
   }
 }
 
-// In long steps and deeper sand, where what falls behind the board is 3.5 times as fast as it. Cells that the board
-// nearly fills counted as air: sand that it pressed left through them, at 5.7 times its speed.
-TEST(SandExact, ABoardHasNoVents) {
+// In long steps and deeper sand, where what falls behind the board may be 3.5 times as fast as it.
+TEST(SandExact, ABoardShootsNoGrainsInLongSteps) {
   const Figures f = measured(pushed_board, {{"cells", "16"}, {"voxel", "0.006"}, {"cfl", "2"}, {"dt", "0.42"}});
-  EXPECT_LT(f["fastest"], 4.5) << f.line();
+  EXPECT_LT(f["fastest"], 4) << f.line();
   EXPECT_GT(f["fastest"], 0.8) << f.line();
 }
 

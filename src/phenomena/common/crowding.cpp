@@ -183,15 +183,16 @@ void close_pockets(Exec& exec, DiscreteVolume& volume, const CellChannel<float>&
   std::vector<std::bitset<bucket_cells>> pockets(static_cast<std::size_t>(volume.topology().local_count()));
   for_buckets(
       exec, "find pockets", volume.topology(), buckets,
-      [&](const Bucket& bucket, auto& room, auto& phi, auto& area) {
+      [&](const Bucket& bucket, auto& fill, auto& room, auto& phi, auto& area) {
         const auto is_pocket = [&](int i, int j, int k) {
+          const float most = fill(i, j, k) >= gap * room(i, j, k) ? 0.0f : inside;
           bool any = false;
           for (std::size_t a = 0; a < 3; ++a)
             for (const int side : {-1, 1}) {
               const float open = side < 0 ? area[a].line(i, j)[k] : area[a].upper(i, j)[k];
               const int x = i + (a == 0 ? side : 0), y = j + (a == 1 ? side : 0), z = k + (a == 2 ? side : 0);
               if (open <= 0 || room(x, y, z) < narrow) continue;
-              if (phi(x, y, z) > inside) return false;
+              if (phi(x, y, z) > most) return false;
               any = true;
             }
           return any;
@@ -203,7 +204,8 @@ void close_pockets(Exec& exec, DiscreteVolume& volume, const CellChannel<float>&
               room(i, j, k) > 0 && room(i, j, k) < narrow && phi(i, j, k) >= 0 && is_pocket(i, j, k);
         }
       },
-      volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(distance), read_upper(volume, open_area));
+      volume.read(cell_fill), volume.read<Halo<1>>(cell_room), volume.read<Halo<1>>(distance),
+      read_upper(volume, open_area));
   for_buckets(
       exec, "close pockets", volume.topology(), buckets,
       [&](const Bucket& bucket, auto& phi) {

@@ -40,10 +40,10 @@ void measure_room(Exec& exec, DiscreteVolume& volume, const NodeChannel<float>& 
 /// with halo 1, writes distance.
 void close_gaps(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance, const Barrier& sheets);
 
-/// Makes cells liquid that solids fill for the most part, and that are open to nothing but the inside of the liquid. The
-/// few particles in them tell little of a surface; as air they would be vents without pressure, through which what is
-/// pressed against a solid leaves at many times its speed. Reads cell_room, distance and open_area with halo 1, writes
-/// distance, in some buckets.
+/// Makes cells liquid that solids fill for the most part, and that are open to nothing but liquid: well inside, where
+/// their open part is not full. The few particles in them tell little of a surface; as air they would be vents without
+/// pressure, through which what is pressed against a solid leaves at many times its speed. Reads cell_fill, and
+/// cell_room, distance and open_area with halo 1, writes distance, in some buckets.
 void close_pockets(Exec& exec, DiscreteVolume& volume, const CellChannel<float>& distance,
                    const FaceChannel<float>& open_area, std::span<const int> buckets);
 
