@@ -16,6 +16,7 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -224,6 +225,12 @@ def nodes_modifier(thing, points, grains, look):
     thing.modifiers.new(group.name, "NODES").node_group = group
 
 
+def frames_in(folders):
+    """The frames that the files in some folders are of; a run may have written every fifth only."""
+    numbers = (re.search(r"\.(-?\d+)\.\w+$", file) for folder in folders if os.path.isdir(folder) for file in os.listdir(folder))
+    return {int(number[1]) for number in numbers if number}
+
+
 class Run:
     """The objects of a run and how they follow the timeline."""
 
@@ -231,6 +238,7 @@ class Run:
         self.run, self.program = os.path.abspath(a.run), find_aegir(a.aegir)
         self.cache = os.path.join(self.run, "export")
         self.scene = scene = self.export(a.frame)
+        self.frames = frames_in({e["folder"] for kind in ("points", "meshes", "volumes") for e in scene[kind]})
         self.followers = []  # (mesh, frame → file)
         surfaced = set()
         for entry in self.meshes(a, scene):
@@ -275,7 +283,7 @@ class Run:
 
     def exported(self, name, kind, frame):
         path = os.path.join(self.cache, f"{name}.{kind}.{frame:04d}.ply")
-        if not os.path.exists(path) and self.scene["frames"][0] <= frame <= self.scene["frames"][1]:
+        if not os.path.exists(path) and frame in self.frames:
             self.export(frame)
         return path
 

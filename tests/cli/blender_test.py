@@ -129,6 +129,16 @@ class OpensInBlender(support.AegirTest):
         with open(os.path.join(run, "export", "scene.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file)["frames"], [1, 3])
 
+    def test_a_frame_whose_neighbours_were_not_written_is_blurred(self):
+        every_second = FALL.replace("- points: cache", "- points: cache\n    every: 2").replace("[1, 3]", "[1, 4]")
+        self.run_setup(self.write("fall.yaml", every_second))
+        picture = str(self.folder / "fourth.png")
+        done, said = self.blender(str(self.out), "--frame", "4", "--size", "160x90", "--samples", "4", "--shutter", "0.8",
+                                  "--render", picture)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(os.path.exists(picture), done.stdout + done.stderr)
+        self.assertIn("drops points 40 vertices", said)
+
     def test_no_run_is_said(self):
         done, _ = self.blender(str(self.folder / "nothing"))
         self.assertIn("is no run directory", done.stderr)
