@@ -40,7 +40,7 @@ TEST(SandExact, APlateIsLiftedOff) {
 
 // What a board pushes goes about as fast as the board, and what falls behind it little faster. Where the velocities of
 // nearly closed faces were believed, single grains beside it left at 28 to 38 times its speed; where cells that it
-// nearly filled counted as air, at 5 to 7 times.
+// nearly filled counted as air, at up to 5.7 times.
 TEST(SandExact, ABoardShootsNoGrains) {
   for (const Setting& s : {coarse, fine, short_steps}) {
     const Figures f = measured(pushed_board, at({{"cells", "8"}, {"voxel", "0.01"}}, s, {"cells", "voxel"}));
